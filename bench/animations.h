@@ -1,4 +1,4 @@
-/* Animations to measure on: the three of the bench data, when they are there, and scenes of our own. */
+/* Animations to measure: the three of the bench data, if present, and generated scenes. */
 #ifndef PELT_BENCH_ANIMATIONS_H
 #define PELT_BENCH_ANIMATIONS_H
 
@@ -34,7 +34,7 @@ static inline const char *animation_path(char out[static 1024], const animation 
     return out;
 }
 
-/* Whether the animation is there and its name begins with `name` (NULL: any). Absent data is told in one line. */
+/* Whether the animation exists and its name begins with `name` (NULL: any). Missing data is reported in one line. */
 static inline bool animation_wanted(const animation *a, const char *name) {
     char path[1024];
     if (name && strncmp(a->name, name, strlen(name)) != 0)

@@ -1,10 +1,12 @@
 /* Weights that pelt_bind gives the rigged characters of the real data, measured against their artists' weights.
  *
  * Prints, for every character, the measures of rig_measures.h and the seconds, then means and medians of each set and
- * of all. Characters without motions are left out of the mean of E. Files that are no characters are named with the
- * reason. The artist's weights must be 0 from themselves, or the program stops.
+ * of all. Characters without motions are left out of the mean of E. Files that are not characters are listed with the
+ * reason. The measures of the artist's weights against themselves must be 0, or the program stops.
  *
- *   bench_bind [FILTER] [--set NAME=VALUE]… [--threads N] [--worst | --fit | --invariance | --robots | --scaling | --paper | --apply | --defects | --methods | --coarse | --curve]
+ *   bench_bind [FILTER] [--set NAME=VALUE]… [--threads N]
+ *              [--worst | --fit | --invariance | --robots | --scaling | --paper | --apply | --defects | --methods |
+ *               --coarse | --curve]
  *
  *   FILTER        only files whose path contains this
  *   --set         an option of the binder: method=geodesic, resolution=128
@@ -12,18 +14,19 @@
  *   --worst       the 8 joints of each character that add most to L1: weight that they lack, with the joint that mostly
  *                 has it instead, and weight that they have too much of, with the joint that it is mostly taken from;
  *                 then the 8 with the largest share in R
- *   --fit         whether skeletons of the wrong size or direction are found, and what mends them
- *   --invariance  L1 between bindings of the same character: turned, scaled, divided finer, on other grids
- *   --robots      rigid characters around the skeletons: hulls, ball joints, plates and bolts that follow one joint each
+ *   --fit         whether skeletons of the wrong size or direction are detected, and how they are corrected
+ *   --invariance  L1 between bindings of the same character: rotated, scaled, subdivided, on other grids
+ *   --robots      rigid characters around the skeletons: hulls, ball joints, plates, bolts, each with one joint
  *   --scaling     seconds against threads, resolution and joints
  *   --paper       seconds of the paper's method on the paper's grid
- *   --apply       milliseconds that other settings take on a generated mesh
+ *   --apply       milliseconds to apply other settings on a generated mesh
  *   --defects     shells, holes, non-manifold edges and intersecting faces
- *   --methods     methods against the artists' weights, and what a limit of four influences takes away
+ *   --methods     methods against the artists' weights, and the effect of a limit of four influences
  *   --coarse      how weights of the paper's method change on coarser grids
  *   --curve       the paper's weighting function
  *
- * --invariance, --scaling, --paper, --defects and --coarse take a few characters of different kinds unless there is a FILTER.
+ * --invariance, --scaling, --paper, --defects and --coarse take a few characters of different kinds unless there is a
+ * FILTER.
  */
 #include "bind_bench.h"
 

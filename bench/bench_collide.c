@@ -1,17 +1,18 @@
-/* What a question to a character in a new pose costs with a bounded deformation tree, beside what other trees cost before
- * any question: skinning every vertex and refitting boxes around all of them.
+/* Cost of a query on a character in a new pose with a bounded deformation tree, compared with the set-up cost of other
+ * trees: skinning every vertex and refitting bounding boxes around all of them.
  *
  * The scene has the size of SMA's elephant (James and Twigg 2005, table 1: 42,321 vertices, 25 bones): the four-legged
- * creature of pelt-scenes, 28 joints, 4 influences; for questions about two of them another one beside it, which moves
- * too, or a small one of 2,000 vertices and a tenth of its size on its back. Both sides begin with the palette of a frame. "refit" skins all vertices with the best kernel
- * (pelt_skin_run) and refits a tree of boxes whose leaves have up to 8 vertices each: nodes lie in depth-first order and
- * are refitted from behind, so that children come before their parents, with minima and maxima of four floats at once;
- * its structure (leaves of the same triangles) is made before. Times are the mean of all frames, the least of some
- * rounds, on one thread. The target is 20 × for update and question.
+ * creature of pelt-scenes, 28 joints, 4 influences. Queries about two bodies use another creature next to it, which
+ * moves too, or a small one of 2,000 vertices and a tenth of its size on its back. Both sides start from the palette of
+ * a frame. "refit" skins all vertices with the best kernel (pelt_skin_run) and refits a tree of boxes with up to 8
+ * vertices per leaf: nodes are in depth-first order and are refitted in reverse, so that children come before their
+ * parents, with minima and maxima of four floats at once; its structure (leaves of the same triangles) is built
+ * beforehand. Times are the mean over all frames, the minimum of some rounds, on one thread. The target is 20 × for
+ * update and query.
  *
- * "corrections" gives two creatures of 8,431 vertices, as the horse of SMA has, 20 corrective morphs over the whole body
- * with weights of their own in every frame, and compares with testing the same frames as a cache: all positions are there,
- * and spheres are fitted to them.
+ * "corrections" gives two creatures of 8,431 vertices (the horse of SMA) 20 corrective morphs over the whole body with
+ * separate weights in every frame, and compares with testing the same frames as a cache: all positions are known, and
+ * spheres are fitted to them.
  *
  *   bench_collide [ROUNDS [VERTICES [QUESTION]]]
  *   bench_collide corrections [ROUNDS [ROW]]
@@ -28,7 +29,7 @@
 
 #define FRAMES 60u
 #define ACTORS 3
-#define SMALL  2 /* the number of the small one */
+#define SMALL  2 /* index of the small one */
 
 static void check(pelt_context *context, pelt_result result) {
     if (result == PELT_OK)
@@ -50,7 +51,7 @@ static void *array(size_t count, size_t size) {
     return memset(out, 0, count * size);
 }
 
-/* ---- The other side --------------------------------------------------------------------------------------- */
+/* ---- Refitted boxes --------------------------------------------------------------------------------------- */
 
 typedef float quad __attribute__((vector_size(16)));
 typedef int32_t quad_mask __attribute__((vector_size(16)));
@@ -60,9 +61,9 @@ typedef struct box {
 } box;
 
 typedef struct box_tree {
-    const pelt_bdtree *shape; /* nodes and leaves alone */
+    const pelt_bdtree *shape; /* only nodes and leaves */
     box *boxes;               /* [node] */
-    float *positions;         /* [vertex][3] and one float behind */
+    float *positions;         /* [vertex][3] and one float of padding */
 } box_tree;
 
 static quad load(const float *p) {
@@ -110,7 +111,7 @@ static void skin_and_refit(box_tree *tree, const pelt_affine *palette) {
     refit(tree);
 }
 
-/* ---- Questions -------------------------------------------------------------------------------------------- */
+/* ---- Queries ---------------------------------------------------------------------------------------------- */
 
 typedef struct actor {
     pelt_model *model;
@@ -118,17 +119,17 @@ typedef struct actor {
     pelt_body *body;
     box_tree boxes;
     pelt_affine *palettes; /* [frame][bone] */
-    float (*spots)[3];     /* [frame] a place on it, another one in every frame */
+    float (*spots)[3];     /* [frame] a point on it, different in every frame */
 } actor;
 
 typedef struct question {
     const char *name;
-    uint32_t (*ask)(actor actors[ACTORS], const struct question *question, uint32_t frame); /* gives what it found */
+    uint32_t (*ask)(actor actors[ACTORS], const struct question *question, uint32_t frame); /* returns the hit count */
     uint32_t other; /* the second actor; 0: none */
-    double size;    /* a radius, how far beside it the other one is, or how high the small one stands */
+    double size;    /* a radius, the distance of the other body, or the height of the small one */
 } question;
 
-/* A place about the creature, another one for every frame. */
+/* A point near the creature, different in every frame. */
 static void place(uint32_t frame, double far, float out[3]) {
     double turn = 2.4 * frame, height = fmod(0.618 * frame, 1);
     out[0] = (float)(far * cos(turn));
@@ -196,11 +197,11 @@ static const question questions[] = {
 /* ---- Running ---------------------------------------------------------------------------------------------- */
 
 typedef struct result {
-    double ask, refit; /* seconds a frame */
+    double ask, refit; /* seconds per frame */
     double found, balls, leaves;
 } result;
 
-/* The second body stands at another place, at another time of its walk. */
+/* The second body is at another position and another time of its walk. */
 static void place_other(const actor *other, const question *q, uint32_t frame, pelt_affine *out) {
     uint32_t bone_count = other->model->skin.bone_count;
     const pelt_affine *palette = other->palettes + (size_t)bone_count * ((frame + FRAMES / 3) % FRAMES);
@@ -222,7 +223,7 @@ static void refit_boxes(actor *who, const pelt_affine *palette) {
     skin_and_refit(&who->boxes, palette);
 }
 
-/* All frames of one side. Each has rounds of its own, so that neither empties the caches of the other. */
+/* All frames of one side. Each side has its own rounds, so that neither evicts the other from the caches. */
 static void run_frames(actor actors[ACTORS], const question *q, side_fn *update, bool asks, pelt_affine *placed,
                        double *seconds, result *sum) {
     for (uint32_t k = 0; k < FRAMES; k++) {
@@ -300,7 +301,7 @@ typedef struct corrected {
     float *frames;  /* [frame][vertex][3] */
 } corrected;
 
-/* Waves over the body, shorter and smaller from morph to morph, as shapes of residuals are. */
+/* Waves over the body, shorter and smaller from morph to morph, like shapes of residuals. */
 static void add_morphs(pelt_context *context, pelt_model *model) {
     const pelt_mesh *mesh = &model->mesh;
     pelt_morph *morphs = pelt_model_alloc(context, model, MORPHS, sizeof *morphs);
@@ -349,7 +350,7 @@ static corrected make_corrected(pelt_context *context, uint64_t seed, double off
     return c;
 }
 
-/* Seconds a frame: by matrices and weights, or by positions. */
+/* Seconds per frame: by matrices and weights, or by positions. */
 static double time_corrected(corrected pair[2], bool lazy, result *sum) {
     double start = now();
     *sum = (result){0};

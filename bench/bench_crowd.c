@@ -1,8 +1,8 @@
-/* The stampede of "Skinning Mesh Animations" (James and Twigg 2005, figure 1): ten thousand animals, each in its own pose
- * and place, near ones in detail, far ones coarse.
+/* The stampede of "Skinning Mesh Animations" (James and Twigg 2005, figure 1): ten thousand animals, each in its own
+ * pose and position, near ones in detail, far ones coarse.
  *
- * Times are the least of several rounds in which a frame and memcpy take turns. memcpy copies as many bytes as the frame
- * writes, on as many threads, from the best of four alignments; that counts for nothing what a frame has to read.
+ * Times are the least of several rounds in which a frame and memcpy take turns. memcpy copies as many bytes as the
+ * frame writes, on as many threads, from the best of four alignments; the bytes that a frame reads are not counted.
  *
  *   bench_crowd [ANIMALS [ROUNDS]]
  *   bench_crowd --picture FILE.png [ANIMALS]
@@ -21,7 +21,7 @@
 #define LEVELS     5u
 #define FRAME_TIME 0.0166f
 
-/* Who is far away moves simply. */
+/* Distant animals have fewer vertices and influences. */
 static const struct {
     uint32_t vertices, influences;
 } levels[LEVELS] = {{6000, 4}, {2500, 4}, {1000, 3}, {450, 2}, {210, 2}};
@@ -33,8 +33,8 @@ typedef struct herd {
     pelt_crowd_instance *animals;
     uint32_t count;
     size_t skinned;    /* vertices */
-    size_t room;       /* that the output has, a multiple of PELT_CROWD_ALIGN */
-    float *out, *copy; /* [vertex][6], and what memcpy copies from */
+    size_t room;       /* capacity of the output in vertices, a multiple of PELT_CROWD_ALIGN */
+    float *out, *copy; /* [vertex][6], and the source of memcpy */
 } herd;
 
 static void check(pelt_context *context, pelt_result result) {
@@ -51,7 +51,7 @@ static void *array(pelt_context *context, size_t count, size_t size) {
     return out;
 }
 
-/* On one thread its own time: what other programs do is no part of the answer. */
+/* On one thread, CPU time: other programs must not affect the result. */
 static double now(uint32_t thread) {
     struct timespec t;
     clock_gettime(thread ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t);
@@ -82,13 +82,13 @@ static void make_crowds(herd *h) {
         check(h->context[t], pelt_crowd_create(h->context[t], breeds, BREEDS, NULL, &h->crowd[t]));
 }
 
-/* Detail for the nearest: a level for each doubling of the distance; `coarser` shifts them. */
+/* Level of detail: one level for each doubling of the distance; `coarser` shifts them. */
 static uint32_t level_at(double distance, double farthest, int coarser) {
     double level = LEVELS + log2(distance / farthest) + 0.25 + coarser;
     return level < 0 ? 0 : level >= LEVELS ? LEVELS - 1 : (uint32_t)level;
 }
 
-/* Rows that grow wider with the distance, every animal a little off its place; it faces the camera, which is at 0. */
+/* Rows that widen with the distance, every animal slightly off its position; it faces the camera, which is at 0. */
 static void place_animals(herd *h, uint32_t count, int coarser) {
     scene_random random = {7};
     double near = 12, z = near, row_width = 0, x = 0, farthest = near + 5.1 * sqrt(count);
@@ -142,7 +142,7 @@ static void drop_herd(herd *h) {
 
 typedef struct figures {
     double frame, copy;   /* seconds */
-    uint64_t allocations; /* in all rounds but the first */
+    uint64_t allocations; /* in all rounds after the first */
 } figures;
 
 typedef struct copying {
@@ -172,7 +172,7 @@ static pelt_crowd_output layout(const herd *h, bool interleaved, bool normals) {
     return output;
 }
 
-/* Time goes on, round by round. */
+/* Time advances from round to round. */
 static figures measure(const herd *h, const pelt_crowd_output *output, uint32_t thread, int rounds) {
     figures f = {1e9, 1e9, 0};
     uint64_t before = 0;
@@ -223,7 +223,7 @@ static void print_rates(herd *h, int rounds) {
         }
 }
 
-/* Interleaved, one thread: as many animals with more or less detail, and with two motions at once. */
+/* Interleaved, one thread: the same animals with more or less detail, and with two motions at once. */
 static void print_shares(herd *h, int rounds) {
     static const char *const names[4] = {"a level coarser", "as above", "a level finer",
                                          "as above, two motions blended"};
@@ -231,7 +231,7 @@ static void print_shares(herd *h, int rounds) {
     double usual = 0;
     printf("\n| %u animals | million vertices | ms | ns per vertex | to the usual |\n|---|---|---|---|---|\n", count);
     for (int row = 0; row < 4; row++) {
-        static const int order[4] = {1, 0, 2, 3}; /* the usual one first: all others are compared with it */
+        static const int order[4] = {1, 0, 2, 3}; /* the default first: the others are compared with it */
         int which = order[row];
         place_animals(h, count, which == 3 ? 0 : 1 - which);
         make_buffers(h);
@@ -248,8 +248,8 @@ static void print_shares(herd *h, int rounds) {
     }
 }
 
-/* What a frame spends on looking for instances that overlap: as pelt_crowd_place places them, and in an order of their
- * own, last first, for which places are sorted. */
+/* Time of a frame's check for overlapping instances: in the order of pelt_crowd_place, and in reverse order, which has
+ * to be sorted. */
 static void print_checks(herd *h, int rounds) {
     place_animals(h, h->count, 0);
     make_buffers(h);
@@ -274,7 +274,7 @@ static void print_checks(herd *h, int rounds) {
 
 /* ---- A picture -------------------------------------------------------------------------------------------- */
 
-/* Each animal has a coat of its own, from dark to pale and from grey to chestnut, with a pale belly and dark stripes across
+/* Each animal has its own coat, from dark to pale and from grey to chestnut, with a pale belly and dark stripes across
  * its back; linear colours. */
 static void paint_animal(const pelt_mesh *animal, scene_random *random, float *out) {
     double coat = scene_random_range(random, 0.07, 0.6), warm = scene_random_range(random, 0, 0.45);
@@ -307,7 +307,7 @@ static void save_picture(herd *h, const char *path) {
         check(context, PELT_ERROR_MEMORY);
     mesh->part_count = 1;
     mesh->parts[0] = (pelt_part){.name = "", .triangle_count = mesh->triangle_count, .joint = PELT_NONE};
-    for (size_t i = 0; i < 3 * h->room; i++) /* vertices between instances are nowhere */
+    for (size_t i = 0; i < 3 * h->room; i++) /* vertices between instances are undefined */
         mesh->positions[i] = NAN;
     pelt_crowd_output output = {mesh->positions, mesh->normals, 0, h->room};
     check(context, pelt_crowd_frame(h->crowd[1], h->animals, h->count, &output));
@@ -323,7 +323,7 @@ static void save_picture(herd *h, const char *path) {
     desc.width = 600, desc.height = 210;
     desc.mode = PELT_PICTURE_COLORS;
     desc.yaw = 0, desc.pitch = 15;
-    desc.zoom = 2.4; /* what is beside the picture is skinned all the same */
+    desc.zoom = 2.4; /* animals outside the picture are skinned as well */
     check(context, pelt_picture_save(context, model, &desc, path));
     pelt_model_destroy(model);
 }

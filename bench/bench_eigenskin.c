@@ -1,10 +1,11 @@
-/* Pose-dependent corrections of an arm whose poses have noise: the error of unseen poses, with every joint of every example
- * turned anyhow while the shapes stay, and with shapes of the turned poses. And of real clips: animations become rigid bones with a hierarchy, every third frame is held
- * out, and the others are the examples. Prints the table of docs/eigenskin.md: E_rms of the frames learned from and of
- * those held out, without corrections and with them, driven by the poses alone.
+/* Pose-driven corrections of an arm whose poses have noise: the error of unseen poses, with every joint of every
+ * example randomly rotated, with unchanged shapes and with the shapes of the rotated poses. And of real clips:
+ * animations become rigid bones with a hierarchy, every third frame is held out, and the others are the examples.
+ * Prints the table of docs/eigenskin.md: E_rms of the training frames and of those held out, without corrections and
+ * with them, driven by the poses alone.
  *
- *   bench_eigenskin [NAME] [OPTION=VALUE…]     only animations whose name begins like this (noise: the arm); settings of
- *                                              pelt_eigenskin
+ *   bench_eigenskin [NAME] [OPTION=VALUE…]     only animations whose name begins like this (noise: the arm);
+ *                                              settings of pelt_eigenskin
  */
 #include "animations.h"
 #include "arm.h"
@@ -124,8 +125,8 @@ static pelt_result run(pelt_context *context, const animation *a, const pelt_eig
 
 #define SEEDS 5u
 
-/* Turns every joint by up to so many degrees about each axis; with `shape` [vertex][3], that of the pose, which lessons
- * of the arm either swing or twist. */
+/* Rotates every joint by up to so many degrees about each axis; with `shape` [vertex][3], stores the shape of the new
+ * pose. Examples of the arm either swing or twist. */
 static void turn_joints(scene_random *random, double degrees, const pelt_mesh *mesh, pelt_transform *locals,
                         float *shape) {
     arm_bend bends[ARM_BENDS];
@@ -217,7 +218,7 @@ static pelt_result print_noise(pelt_context *context, const pelt_eigenskin_desc 
     return PELT_OK;
 }
 
-/* OPTION=VALUE among the arguments; gives the one that is a name. */
+/* Applies OPTION=VALUE arguments; returns the argument that is a name. */
 static const char *read_arguments(pelt_context *context, int count, char **texts, pelt_eigenskin_desc *desc) {
     const char *name = NULL;
     for (int n = 1; n < count; n++) {

@@ -1,11 +1,12 @@
-/* EigenSkin on the hand of pelt-scenes, the example of the paper (Kry, James, Pai 2002): 120 training poses of one joint each, 25
- * unseen poses that move all joints. Prints the tables of docs/papers/eigenskin.md.
+/* EigenSkin on the hand of pelt-scenes, the example of the paper (Kry, James, Pai 2002): 120 training poses of one
+ * joint each, 25 unseen poses that move all joints. Prints the tables of docs/papers/eigenskin.md.
  *
- *   bench_hand curve     relative error against eigendisplacements per joint (Fig. 7), with the paper's settings and the
- *                        defaults: training poses of the thumb's metacarpal, all training poses, unseen poses
+ *   bench_hand curve     relative error against eigendisplacements per joint (Fig. 7), with the paper's settings and
+ *                        the defaults: training poses of the thumb's metacarpal, all training poses, unseen poses
  *   bench_hand joints    supports (Fig. 3) and singular values (Fig. 5)
  *   bench_hand settings  unseen error by settings
- *   bench_hand coupled   unseen error of joints that drive alone and as pairs, with COUPLED more training poses of all joints
+ *   bench_hand coupled   unseen error of joints that drive alone and as pairs, with COUPLED more training
+ *                        poses of all joints
  *   [VERTICES]           of the hand; default 7000, as the paper's mesh of 13,976 triangles
  */
 #include "hand.h"
@@ -26,7 +27,7 @@ typedef struct work {
     scene_poses poses;
 } work;
 
-/* Settings to compare: a preset and options, as one would type them. */
+/* Settings to compare: a preset and options, as on the command line. */
 typedef struct setting {
     const char *name, *preset;
     const char *options[4][2];
@@ -54,13 +55,13 @@ static pelt_result learn(const work *w, const setting *s, pelt_model **out, pelt
     return result;
 }
 
-/* The number of a mode in its joint, "elbow mode 3"; 0: the offset or another morph. */
+/* The index of a mode in its joint, "elbow mode 3"; 0: the offset or another morph. */
 static unsigned mode_number(const char *name) {
     const char *at = strstr(name, " mode ");
     return at ? (unsigned)strtoul(at + 6, NULL, 10) : 0;
 }
 
-/* Σ |made − right|² over poses whose name begins like `prefix`, with the first `modes` modes of every joint. */
+/* Σ |made − right|² over poses whose name begins with `prefix`, with the first `modes` modes of every joint. */
 static pelt_result miss(const work *w, const pelt_model *m, const scene_pose *poses, uint32_t count, const char *prefix,
                         unsigned modes, double *sum) {
     size_t floats = 3 * (size_t)m->mesh.vertex_count;

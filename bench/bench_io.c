@@ -1,7 +1,7 @@
 /* Speed of files: OBJ, glTF and PC2 read and written on one thread, in bytes of the file per second.
  *
- * Machines differ, so each row stands next to memcpy of as many bytes in the same round. Figures are medians of several
- * rounds. Files lie in TMPDIR or /tmp and are in the system's cache: what is measured is the work, not the disk.
+ * Machines differ, so each row is compared with memcpy of as many bytes in the same round. Figures are medians of
+ * several rounds. Files are in TMPDIR or /tmp and in the system's cache: the disk is not measured.
  *
  *   bench_io [VERTICES [ROUNDS]]
  */
@@ -163,7 +163,7 @@ static size_t file_size(const bench *b) {
 
 static void measure(bench *b, const char *name, void (*job)(bench *b)) {
     double job_times[MAX_ROUNDS], copy_times[MAX_ROUNDS];
-    job(b); /* the first time pays for pages and files */
+    job(b); /* the first run includes page faults and file creation */
     size_t size = file_size(b);
     time_copy(b, size);
     for (uint32_t r = 0; r < b->rounds; r++) {

@@ -1,7 +1,7 @@
-/* Tissue: what a frame costs at the sizes of the paper (Chen et al., table I), what widths of regions cost, and, when
- * asked, whether anything breaks in 10 million particle-steps from the worst starts.
+/* Jiggle: cost of a frame at the sizes of the paper (Chen et al., table I), cost of region widths, and, on request,
+ * stability over 10 million particle-steps from the worst starts.
  *
- * All on one thread, in CPU time: medians of rounds, so that other work on the machine counts little.
+ * On one thread, in CPU time: medians of rounds, so that other work on the machine matters little.
  *
  *   bench_jiggle [ROUNDS]
  *   bench_jiggle long [PARTICLE-STEPS]
@@ -58,7 +58,7 @@ static void *array(const rig *r, size_t count, size_t size) {
     return out;
 }
 
-/* Everything that has a length, times `scale`. */
+/* Scales everything that has a length. */
 static void scale_model(pelt_model *model, float scale) {
     for (size_t e = 0; e < 3 * (size_t)model->mesh.vertex_count; e++)
         model->mesh.positions[e] *= scale;
@@ -102,7 +102,7 @@ static void set_pose(rig *r, double time) {
 
 enum { PRIMARY, MATCHING, MESH, FRAME, LIT_FRAME, PART_COUNT };
 
-/* Seconds of the parts of a frame, and of whole ones without and with normals, as a player sees them. */
+/* Seconds of the phases of a frame, and of whole frames without and with normals, as a player calls them. */
 static void time_frames(rig *r, double seconds[PART_COUNT]) {
     pelt_jiggle *j = r->jiggle;
     double start = seconds_now();
@@ -163,7 +163,7 @@ static void sizes_table(size_t rounds) {
 
 /* ---- Widths ----------------------------------------------------------------------------------------------- */
 
-/* Widths take turns in every round, so that all meet the same machine. */
+/* Widths alternate within every round, so that all have the same conditions. */
 static void widths_table(size_t rounds) {
     static const double widths[] = {1, 2, 3, 5, 8};
     double matching[PX_COUNT(widths)][ROUNDS_MAX], sums[PX_COUNT(widths)][ROUNDS_MAX];
@@ -197,7 +197,7 @@ static void widths_table(size_t rounds) {
     }
 }
 
-/* ---- For long --------------------------------------------------------------------------------------------- */
+/* ---- Long runs -------------------------------------------------------------------------------------------- */
 
 static uint64_t random_state = 1;
 static double random_real(double min, double max) {
@@ -210,7 +210,7 @@ static double random_real(double min, double max) {
 typedef enum start { RANDOM, FLATTENED, INVERTED, TELEPORTED, START_COUNT } start;
 static const char *const start_names[] = {"random", "flattened", "inverted", "teleported"};
 
-/* In cells from where the particle belongs. Teleported tissue is left behind by a hundred cells, as one. */
+/* In cells, the distance of the particle from its goal. Teleported tissue is left behind by a hundred cells, as one. */
 static void start_from(pelt_jiggle *j, start kind) {
     double away[3] = {random_real(-100, 100), random_real(-100, 100), random_real(-100, 100)};
     int flat = (int)random_real(0, 3);
@@ -222,7 +222,7 @@ static void start_from(pelt_jiggle *j, start kind) {
         }
 }
 
-/* How far shown particles are from the skin, in cells. */
+/* Largest distance of shown particles from the skin, in cells. */
 static double farthest(const pelt_jiggle *j) {
     double most = 0;
     for (size_t p = 0; p < j->lattice.particle_count; p++) {
@@ -236,11 +236,11 @@ static double farthest(const pelt_jiggle *j) {
     return sqrt(most) / (double)j->lattice.cell;
 }
 
-/* Starts anew whenever it is back within 1 % of where it belongs, or of how far it was. */
+/* Restarts whenever it is back within 1 % of its goal, or of its initial distance. */
 static bool run_long(start kind, float scale, double substep, double wanted) {
     pelt_jiggle_desc desc = pelt_jiggle_desc_default();
     desc.particles = 500;
-    desc.softness = PELT_JIGGLE_SOFTNESS_EVEN; /* nothing holds it back */
+    desc.softness = PELT_JIGGLE_SOFTNESS_EVEN; /* no damping */
     desc.substep = substep;
     rig r = make(&desc, 2000, scale);
     pelt_jiggle *j = r.jiggle;

@@ -106,7 +106,7 @@ static uint32_t joint_named(const rig *r, const char *name) {
     exit(1);
 }
 
-/* The vertices when the pose has come to rest. */
+/* The vertices after the pose has settled. */
 static void settle(rig *r) {
     pelt_jiggle_reset(r->jiggle);
     pelt_jiggle_set_pose(r->jiggle, r->locals);
@@ -117,7 +117,7 @@ static void settle(rig *r) {
 
 /* ---- Volumes ---------------------------------------------------------------------------------------------- */
 
-/* A pose: joints turned about an axis of the world at rest, which scenes have as axes of their joints. */
+/* A pose: joints rotated about a world axis at rest, which in the scenes is an axis of the joint. */
 typedef struct pose {
     const char *name, *scene, *region; /* region: the joint whose tissue is measured */
     struct {
@@ -136,8 +136,8 @@ static const pose poses[] = {
      {{"thigh.L", 0, -90}, {"thigh.R", 0, -90}, {"shin.L", 0, 90}, {"shin.R", 0, 90}}},
 };
 
-/* Change of the volume around the joint of a pose, in parts of that at rest. All forms have the same lattice, so the
- * particles of each are measured by the parts and octants of the default: weighted by what the mesh fills. */
+/* Relative change of the volume around the joint of a pose. All forms have the same lattice, so the particles of each
+ * are measured by the parts and octants of the default: weighted by the share that the mesh fills. */
 static double volume_change(const form *f, const pose *p) {
     rig r = make(f, p->scene, 6000, 1906), reference = make(&forms[DEFAULT], p->scene, 6000, 1906);
     px_primary *primary = &reference.jiggle->primary;
@@ -169,8 +169,8 @@ static void set_pose(rig *r, double time) {
     pelt_jiggle_set_pose(r->jiggle, r->locals);
 }
 
-/* Least seconds of a frame (pose, step of 16 ms, mesh) of every rig; rigs take turns, so that all meet the same
- * machine. */
+/* Least seconds of a frame (pose, step of 16 ms, mesh) of every rig; rigs alternate, so that all have the same
+ * conditions. */
 static void time_frames(rig *rigs, size_t count, double *seconds) {
     for (size_t n = 0; n < count; n++)
         seconds[n] = INFINITY;
@@ -265,7 +265,7 @@ static void skinning_seconds(rig *r, double out[2]) {
     free(weights);
 }
 
-/* Share of the edges of triangles that are twice as long as at rest, or half as long. */
+/* Share of the edges of triangles that are more than twice or less than half their rest length. */
 static double distorted(const rig *r, const float *positions) {
     const pelt_mesh *mesh = &r->model->mesh;
     const float *rest = r->jiggle->subject.positions;
@@ -302,7 +302,7 @@ static double most_distorted(rig *r, bool linear) {
     return most;
 }
 
-/* Largest distance of a vertex from its primary motion in the motion of the scene, in parts of the mesh's diagonal. */
+/* Largest distance of a vertex from its primary motion in the motion of the scene, relative to the mesh's diagonal. */
 static double swing_of(rig *r) {
     double most = 0, size = r->jiggle->jump; /* one diagonal: the default of teleport */
     float *skin = pelt_model_alloc(r->context, r->model, r->model->mesh.vertex_count, 3 * sizeof(float));

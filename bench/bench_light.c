@@ -1,5 +1,5 @@
-/* Rays per CPU second, next to a plain traversal of the tree ray by ray; and how few patterns of colour hold the light on
- * a moving rig: E_rms of colours by rank, of truncated SVD and of NMF. */
+/* Rays per CPU second, compared with a plain traversal of the tree ray by ray; and E_rms of the colours on a moving rig
+ * by the rank of truncated SVD and of NMF. */
 #include "core/math3.h"
 #include "light/light.h"
 #include "light/rays.h"
@@ -69,7 +69,7 @@ static bool blocks(const px_surface *surface, const float from[3], const float w
     return false;
 }
 
-/* Casts 128 directions of every vertex of a scene at rest, both ways, each including its tree. */
+/* Casts 128 directions from every vertex of a scene at rest, with both methods, each including its tree. */
 static void print_rays(pelt_context *context, const char *name, uint32_t vertices) {
     enum { WAYS = 128 };
     scene_desc size = {.vertex_count = vertices, .frame_count = 2, .seed = 1};

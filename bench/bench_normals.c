@@ -1,9 +1,9 @@
-/* Skinned normals: how far each rule is from the normals of the posed surface, and what accurate normals cost.
+/* Skinned normals: the error of each rule against the normals of the posed surface, and the cost of accurate normals.
  *
- * Degrees are the RMS angle between the normals that a rig's skin moves and those of its own posed triangles, with its
- * hard edges: what is wrong is the rule alone. "time" is that of the kernel with accurate normals against the same kernel
- * (not prepared) with the cofactor matrix, "bytes" what the gradients of a vertex take. Animations are decomposed into as
- * many bones as in bench/animations.h; characters play their first motion.
+ * Degrees are the RMS angle between the skinned normals of a rig and those of its own posed triangles, with its hard
+ * edges: the error is that of the rule alone. "time" is that of the kernel with accurate normals relative to the same
+ * kernel (not prepared) with the cofactor matrix, "bytes" the size of the gradients of a vertex. Animations are
+ * decomposed into as many bones as in bench/animations.h; characters play their first motion.
  *
  *   bench_normals [ROUNDS]
  */

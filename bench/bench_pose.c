@@ -1,11 +1,11 @@
-/* What corrections that follow the pose cost at run time, beside skinning alone: drivers (radial basis functions of
- * joint rotations), morphs, linear blend skinning, for every vertex and frame.
+/* Run-time cost of pose-driven corrections, relative to skinning alone: drivers (radial basis functions of joint
+ * rotations), morphs, linear blend skinning, for every vertex and frame.
  *
  * A chain of 60 joints in a tube of 30,000 vertices, and a production character in its own order of vertices. Every
  * joint has 5 modes and 6 example poses; a mode moves the vertices of which its joint is one of the two heaviest bones,
- * so that a vertex has up to 10 displacements. "plain" is pelt_skin_run alone; "drivers" are the weights alone, "all" is
- * drivers, packed morphs and skinning, "unpacked" the same by pelt_morph_run. The target is 1.5 × plain. Times are the
- * least of many rounds, in which they take turns: what other programs do to the caches is no part of the answer.
+ * so that a vertex has up to 10 displacements. "plain" is pelt_skin_run alone; "drivers" are the weights alone, "all"
+ * is drivers, packed morphs and skinning, "unpacked" the same by pelt_morph_run. The target is 1.5 × plain. Times are
+ * the least of many rounds, in which the variants take turns, to exclude effects of other programs.
  *
  *   bench_pose [ROUNDS]
  */
@@ -25,7 +25,7 @@
 #define SIDES   20u
 #define MODES   5u
 #define CENTRES 6u
-#define CHUNK   512u /* vertices that are morphed, then skinned while they are in the first cache */
+#define CHUNK   512u /* vertices per block: morphed, then skinned while in the L1 cache */
 
 static scene_random random_numbers = {1};
 
@@ -173,9 +173,9 @@ typedef struct frame {
     pelt_transform *locals;
     pelt_affine *palette;
     float *weights;
-    bool corrects_normals;            /* morphs move normals too */
-    float *morphed, *morphed_normals; /* of the whole mesh, for the unpacked way */
-    float *positions, *normals;       /* out; normals NULL: not wanted */
+    bool corrects_normals;            /* whether morphs move normals */
+    float *morphed, *morphed_normals; /* of the whole mesh, for the unpacked variant */
+    float *positions, *normals;       /* output; normals NULL: not computed */
 } frame;
 
 static void skin(const frame *f, uint32_t first, uint32_t count, const float *positions, const float *normals) {
@@ -229,7 +229,7 @@ static double now(void) {
 
 enum { PLAIN, DRIVERS, PACKED, UNPACKED, WAYS };
 
-/* Runs ways [first, end) in turns and keeps the least time of each. */
+/* Runs variants [first, end) in turns and keeps the least time of each. */
 static void measure(const frame *f, int first, int end, long rounds, double seconds[WAYS]) {
     static void (*const ways[WAYS])(const frame *) = {run_plain, run_drivers, run_packed, run_unpacked};
     for (int w = first; w < end; w++)
@@ -245,7 +245,7 @@ static void measure(const frame *f, int first, int end, long rounds, double seco
 static void print_row(const frame *f, const char *name, const char *arrays, long rounds) {
     double seconds[WAYS];
     measure(f, PLAIN, UNPACKED, rounds, seconds);
-    measure(f, UNPACKED, WAYS, rounds / 10 + 1, seconds); /* apart: it would leave nothing of the others in the cache */
+    measure(f, UNPACKED, WAYS, rounds / 10 + 1, seconds); /* separately: it would evict the others from the cache */
     size_t blocks = (f->packed.vertex_count + PELT_MORPH_BLOCK - 1) / PELT_MORPH_BLOCK;
     printf("| %-10s | %u | %u | %4.1f | %-24s | %3.0f | %.2f | %.2f | %5.2f |\n", name, f->packed.vertex_count,
            f->model->driver_count * MODES, (double)f->packed.offsets[blocks] / (double)blocks, arrays,

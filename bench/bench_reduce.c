@@ -1,8 +1,8 @@
-/* Ways to reduce an animation to a subspace: Table 1 of FESAM (L. Kavan, P.-P. Sloan, C. O'Sullivan 2010) again, on
- * more animations. All methods may lose the same E_rms, 0.5, as in the paper.
+/* Methods to reduce an animation to a subspace: Table 1 of FESAM (L. Kavan, P.-P. Sloan, C. O'Sullivan 2010), on more
+ * animations. All methods may lose the same E_rms, 0.5, as in the paper.
  *
- * Per animation and method: the dimension d and CPU seconds of all threads. Over all: the largest E_rms lost, and how far BᵀB is from the identity at
- * worst.
+ * Per animation and method: the dimension d and CPU seconds of all threads. Over all: the largest E_rms lost, and the
+ * largest deviation of BᵀB from the identity.
  *
  *   bench_reduce [NAME]          only animations whose name begins like this
  *   bench_reduce orthogonality   Figure 4 of the paper: max with and without the stabilisation of line 5
@@ -98,7 +98,7 @@ static pelt_result run_method(pelt_context *context, const pelt_model *model, ui
 
 enum { METHOD_COUNT = 5 }; /* of pelt_decompose_desc.reduce */
 
-/* Two rows of the table; `worst` has the largest loss and skewness so far. */
+/* Two rows of the table; `worst` has the largest loss and the largest deviation from orthogonality so far. */
 static pelt_result run_animation(pelt_context *context, const animation *a, reduction *worst) {
     reduction found[METHOD_COUNT];
     pelt_model *model = NULL;

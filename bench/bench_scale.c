@@ -38,7 +38,7 @@ static int fail(pelt_context *context) {
     return 1;
 }
 
-/* In a context of its own, whose peak is then that of this size. */
+/* In a separate context, whose peak is then that of this size. */
 static int run_size(uint32_t vertex_count, uint32_t frame_count) {
     pelt_context *context;
     pelt_model *model = NULL;

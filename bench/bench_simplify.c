@@ -1,4 +1,4 @@
-/* Simplification to an eighth, measured over all frames: what the poses bring, and what moving vertices brings, beside
+/* Simplification to an eighth, measured over all frames: the gain by using poses and by moving vertices, beside
  * libmeshoptimizer, which sees the rest pose alone. Every row has as many triangles as that gives. Prints the table of
  * docs/simplify.md: RMS and largest distance between the surfaces, two-sided, in thousandths of the ball's diameter.
  *
@@ -21,7 +21,7 @@ typedef struct subject {
     const char *file;      /* below the data, or NULL */
     const char *scene;     /* or NULL */
     uint32_t vertex_count; /* of the scene */
-    uint32_t bones;        /* the animation becomes a rig of so many; 0: it stays frames */
+    uint32_t bones;        /* number of bones the animation is decomposed to; 0: it stays frames */
 } subject;
 
 static const subject subjects[] = {
@@ -76,7 +76,7 @@ static pelt_result open_subject(pelt_context *context, const subject *s, pelt_mo
     return result;
 }
 
-/* The model's frames: those of its motions or its clip, not too many. */
+/* The model's frames: those of its motions or its clip, limited in number. */
 static pelt_result frames_of(pelt_context *context, pelt_model *model, pelt_clip *clip) {
     if (!model->skin.bone_count && model->clip_count) {
         *clip = model->clips[0];
@@ -89,7 +89,7 @@ static pelt_result frames_of(pelt_context *context, pelt_model *model, pelt_clip
     return pelt_clip_from_motion(context, model, motion, fps, PELT_SKINNING_LINEAR, clip);
 }
 
-/* The rest pose as meshoptimizer sees it, with the vertices that weld told by their positions. */
+/* The rest pose for meshoptimizer, with welded vertices identified by their positions. */
 static uint32_t simplify_rest(const pelt_mesh *mesh, double ratio, uint32_t *out) {
     size_t count = 3 * (size_t)mesh->triangle_count, wanted = 3 * (size_t)(ratio * mesh->triangle_count + 0.5);
     float error;

@@ -1,6 +1,6 @@
 /* Skinning speed.
  *
- * - Random joints: a generated mesh whose vertices take bones at random, as bad as it gets, 1 to 8 influences.
+ * - Random joints: a generated mesh whose vertices take bones at random, the worst case, 1 to 8 influences.
  * - Real rigs, prepared: their vertices are grouped by bones.
  * - Bodies: every instruction set that gathers, with and without normals and tangents.
  * - Threads.
@@ -258,7 +258,7 @@ int main(int argc, char **argv) {
     printf("\n| vertices | skinning, K = 4, + normals | 1 thread Mv/s | 2 threads Mv/s | ratio |\n");
     print_threads(&f, (int)rounds);
     drop(&f);
-    make(&f, THREADS_VERTICES); /* long enough that waking a thread costs nothing */
+    make(&f, THREADS_VERTICES); /* long enough that waking a thread is negligible */
     print_threads(&f, (int)rounds);
     drop(&f);
     return 0;

@@ -50,12 +50,12 @@ static const char *const meshes[] = {
 
 typedef struct subject {
     const pelt_mesh *mesh;
-    const uint32_t *triangles; /* what is left of the mesh's */
+    const uint32_t *triangles; /* the mesh's remaining triangles */
     uint32_t triangle_count;
     px_grid grid;
 } subject;
 
-/* NULL when it is not there. */
+/* NULL when it does not exist. */
 static pelt_model *open_mesh(pelt_context *context, const char *name, subject *out) {
     static const char *const folders[] = {"../shared/data", "../../shared/data"};
     const char *own = getenv("PELT_DATA");
@@ -145,7 +145,7 @@ static uint64_t random_bits(uint64_t *state) {
     return z ^ z >> 31;
 }
 
-/* Cells drawn at random, inside ones through the list of voxels, so that thin creatures have enough of them. */
+/* Random cells, inside ones by the list of voxels, so that thin meshes have enough of them. */
 static void draw(sample *s) {
     const px_voxels *v = s->voxels;
     uint64_t state = 1;
@@ -244,7 +244,7 @@ static pelt_result compare_with_winding(pelt_context *context, const subject *s,
 
 typedef enum damage { WHOLE, SCATTERED, BALLS, DAMAGE_COUNT } damage;
 
-/* Leaves out triangles; `triangles` has room for all. */
+/* Removes triangles; `triangles` has capacity for all. */
 static void take_away(subject *s, damage kind, uint32_t *triangles) {
     const pelt_mesh *mesh = s->mesh;
     uint64_t state = 7;
@@ -353,7 +353,7 @@ static int time_size(const char *name, uint32_t resolution, uint32_t thread_coun
     desc.thread_count = thread_count;
     pelt_result result = PELT_OK;
     for (int round = 0; round < ROUNDS && result == PELT_OK;
-         round++) { /* in contexts of their own: each has its peak */
+         round++) { /* in separate contexts: each has its own peak */
         pelt_context *context;
         subject s;
         if (pelt_context_create(&desc, &context) != PELT_OK)

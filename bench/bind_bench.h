@@ -1,4 +1,4 @@
-/* What the tables of bench_bind share. */
+/* Shared by the tables of bench_bind. */
 #ifndef PELT_BENCH_BIND_BENCH_H
 #define PELT_BENCH_BIND_BENCH_H
 
@@ -23,12 +23,12 @@ typedef struct bind_figures {
 /* Binds a model in place with the bench's settings and one more (NULL: none). */
 pelt_result bind_with(pelt_context *context, const bind_bench *b, const char *setting, pelt_model *model,
                       bind_figures *figures);
-/* The same for a character that is loaded anew. */
+/* The same for a character that is loaded again. */
 pelt_result bind_loaded(pelt_context *context, const bind_bench *b, const char *setting, const character *c,
                         pelt_model **model, bind_figures *figures);
 
-/* Calls `run` with every character that the filter lets pass; without a filter, with a few of different kinds. Returns
- * the program's exit code: 1 where something failed, which is told. */
+/* Calls `run` with every character that matches the filter; without a filter, with a few of different kinds. Returns
+ * the program's exit code: 1 after a failure, which is reported. */
 typedef pelt_result bind_row_fn(pelt_context *context, const bind_bench *b, const character *c);
 int bind_each(pelt_context *context, const bind_bench *b, bind_row_fn *run);
 

@@ -1,5 +1,5 @@
-/* Whether skeletons of the wrong size or direction are found: every character as it is, and with its skeleton scaled and
- * turned about the origin. A row says whether it is called wrong, and what would mend it. */
+/* Whether skeletons of the wrong size or direction are detected: every character unchanged, and with its skeleton
+ * scaled and rotated about the origin. A row says whether it is reported, and which correction is proposed. */
 #include "bind_bench.h"
 
 #include "core/core.h"

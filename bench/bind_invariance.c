@@ -1,6 +1,5 @@
-/* How much weights change when the input is turned, scaled or divided finer, or the grid is: L1 between two bindings
- * of the same character, over the vertices that both have.
- */
+/* How much weights change when the input is rotated, scaled or subdivided, or the grid is refined: L1 between two
+ * bindings of the same character, over the vertices that both have. */
 #include "bind_bench.h"
 #include "rig_measures.h"
 
@@ -11,7 +10,7 @@
 
 /* ---- Other inputs that are the same character --------------------------------------------------------------- */
 
-/* Turns or scales everything (mesh, bind pose and roots), so that every pose is as before, moved. */
+/* Rotates or scales everything (mesh, bind pose and roots), so that every pose is the same, moved. */
 static pelt_result move_model(pelt_context *context, pelt_model *model, const pelt_transform *by) {
     pelt_affine move = px_affine_from_transform(by), back;
     if (!px_affine_inverse(&move, &back))
@@ -47,8 +46,8 @@ static void copy_vertex(const pelt_model *model, const finer_mesh *f, uint32_t f
     memcpy(f->weights + influences * to, model->skin.weights + influences * from, influences * sizeof(float));
 }
 
-/* Four triangles for each of a part's; its old vertices first, then three of its own for each triangle: welding finds
- * those that are the same. Returns the first vertex behind the part. */
+/* Divides each triangle of a part into four; its old vertices first, then three new ones per triangle: welding merges
+ * equal ones. Returns the first vertex after the part. */
 static uint32_t divide_part(const pelt_model *model, const finer_mesh *f, pelt_part *part, uint32_t first) {
     for (uint32_t i = 0; i < part->vertex_count; i++) {
         f->place[part->first_vertex + i] = first + i;
@@ -133,7 +132,7 @@ static pelt_result undivide_skin(pelt_context *context, pelt_model *model, const
 /* ---- The table ---------------------------------------------------------------------------------------------- */
 
 typedef struct variant {
-    const char *name, *setting; /* setting NULL: as always */
+    const char *name, *setting; /* setting NULL: the defaults */
     float axis[3];
     double degrees, scale, shift;
     bool divided;
@@ -173,7 +172,7 @@ static pelt_result bind_variant(pelt_context *context, const bind_bench *b, cons
     PX_TRY(bind_with(context, b, v->setting, model, &figures));
     if (v->divided)
         PX_TRY(undivide_skin(context, model, place, base->mesh.vertex_count));
-    pelt_model same = *base; /* the mesh and the motions are of no interest here */
+    pelt_model same = *base; /* the mesh and the motions are not needed here */
     same.skin = model->skin;
     rig_measures measures;
     PX_TRY(rig_compare(context, base, &same, NULL, &measures));

@@ -1,5 +1,5 @@
-/* Rigid characters: around the bones of a character's skeleton grow hulls, ball joints, plates and bolts, each a shell of
- * its own that follows one joint. What is bound is measured against that. */
+/* Rigid characters: hulls, ball joints, plates and bolts around the bones of a character's skeleton, each a shell that
+ * follows one joint. The binding is measured against these joints. */
 #include "bind_bench.h"
 #include "rig_measures.h"
 
@@ -137,7 +137,7 @@ static void place(const pelt_affine *m, double out[3]) {
         out[c] = (double)m->m[4 * c + 3];
 }
 
-/* Bones of joints that carry weight to those of their children that do. */
+/* Bones from joints that carry weight to their children that do. */
 static void grow(robot *r, const pelt_model *model, const pelt_affine *globals, double size) {
     const pelt_skeleton *s = &model->skeleton;
     bool *used = calloc(s->joint_count, sizeof *used);
@@ -224,7 +224,7 @@ static void judge(const robot *r, const pelt_model *ours, double *l1, double *ri
     free(count);
 }
 
-/* A machine of the data: parts that hang from nodes get a skin that follows the joints above those. */
+/* A machine of the real data: parts attached to nodes get a skin that follows the joints above those nodes. */
 static pelt_result load_hanging(pelt_context *context, const character *c, pelt_model **model, uint32_t *hanging) {
     *hanging = 0;
     PX_TRY(pelt_load(context, (const char *const[]){c->path}, 1, NULL, model));

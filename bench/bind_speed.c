@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#define ROUNDS 3 /* the fastest counts: the machine may be busy elsewhere */
+#define ROUNDS 3 /* the fastest counts: the machine may be busy */
 
 /* ---- Timing ------------------------------------------------------------------------------------------------- */
 
@@ -65,7 +65,8 @@ static void add_joint(finer_rig *f, const char *name, uint32_t parent, const pel
     f->skeleton.rest[j] = *local;
 }
 
-/* The joint's way from its parent in equal steps; each stop is a bone, bound where the parent's bone was, a step on. */
+/* Divides the offset of a joint from its parent into equal steps; each step is a bone, bound where the parent's bone
+ * was, one step further. */
 static void add_steps(const pelt_model *model, finer_rig *f, uint32_t j) {
     uint32_t parent = model->skeleton.parents[j];
     pelt_transform local = model->skeleton.rest[j], step = px_transform_identity();

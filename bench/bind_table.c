@@ -16,7 +16,7 @@ typedef struct outcome {
     bind_figures figures;
 } outcome;
 
-/* ---- Joints that are most wrong ---------------------------------------------------------------------------- */
+/* ---- Joints with the largest errors ------------------------------------------------------------------------ */
 
 /* The largest of `count` values, `stride` apart; *sum gets all of them. */
 static uint32_t largest(const double *values, uint32_t count, size_t stride, double *sum) {
@@ -189,7 +189,7 @@ static pelt_result bind_character(pelt_context *context, const bind_bench *b, co
     return result;
 }
 
-/* A file that is no character leaves no outcome: r->measures.vertex_count is 0. */
+/* A file that is not a character leaves no outcome: r->measures.vertex_count is 0. */
 static pelt_result run_character(pelt_context *context, const bind_bench *b, const character *c, outcome *r) {
     pelt_model *artist = NULL;
     const char *reason = NULL;

@@ -95,7 +95,7 @@ static const char *why_not(pelt_context *context, const character *c, const pelt
         skinned |= model->mesh.parts[p].skinned;
     if (!skinned || rig_compare(context, model, model, NULL, &own) != PELT_OK)
         return "no skin";
-    if (own.l1 != 0 || own.bend != 0 || own.clip_percent > 0) { /* then no figure of the table can be trusted */
+    if (own.l1 != 0 || own.bend != 0 || own.clip_percent > 0) { /* otherwise no figure of the table can be trusted */
         fprintf(stderr, "%s: its weights differ from themselves\n", c->path);
         exit(1);
     }

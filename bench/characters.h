@@ -15,12 +15,12 @@ typedef struct character_list {
     character *items; /* sorted by set, then by path */
 } character_list;
 
-/* Every .glb and .gltf of the sets whose path contains `filter` (NULL: all). Looked for as bench/animations.h does;
- * absent data is told in one line. Ends the program where there is no memory. */
+/* Every .glb and .gltf of the sets whose path contains `filter` (NULL: all). Searched as in bench/animations.h; missing
+ * data is reported in one line. Exits when out of memory. */
 character_list characters_find(const char *filter);
 void characters_free(character_list *list);
 
-/* Loads a character. Where it is none (no skin, a toy, fewer than CHARACTER_JOINTS joints that carry weight), `reason`
+/* Loads a character. If it is not one (no skin, a toy, fewer than CHARACTER_JOINTS joints that carry weight), `reason`
  * says why, else it is NULL. */
 #define CHARACTER_JOINTS 5
 pelt_result character_load(pelt_context *context, const character *c, pelt_model **model, const char **reason);

@@ -30,7 +30,7 @@ static int compare_half_edges(const void *x, const void *y) {
     return (p->b > q->b) - (p->b < q->b);
 }
 
-/* Half edges without one the other way round in their region, in place; gives their number. */
+/* Half edges without an opposite in their region, in place; returns their number. */
 static size_t keep_borders(half_edge *edges, size_t count) {
     size_t kept = 0;
     half_edge *out = must(count, sizeof *out);
@@ -50,7 +50,7 @@ static uint32_t find(uint32_t *groups, uint32_t i) {
     return i;
 }
 
-/* Border edges of a region that share vertices are a loop. Those of a region lie side by side. */
+/* Groups border edges of a region that share vertices into loops. Edges of a region are contiguous. */
 static void find_loops(mesh_regions *m, const half_edge *edges) {
     uint32_t *groups = must(m->mesh->weld.count, sizeof *groups), *numbers = must(m->mesh->weld.count, sizeof *numbers);
     for (size_t first = 0, end; first < m->border_count; first = end) {

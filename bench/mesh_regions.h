@@ -18,8 +18,8 @@ typedef struct mesh_regions {
     double (*middles)[4]; /* [loop] scratch */
 } mesh_regions;
 
-/* The mesh must be welded and stay. A triangle belongs to the region that most of its vertices are in, else to that of
- * its first. Ends the program where there is no memory. */
+/* The mesh must be welded and outlive the regions. A triangle belongs to the region of most of its vertices, else to
+ * that of its first. Exits when out of memory. */
 mesh_regions mesh_regions_make(const pelt_mesh *mesh, const uint32_t *vertex_regions, uint32_t region_count);
 void mesh_regions_free(mesh_regions *regions);
 

@@ -10,7 +10,7 @@
 #define KEPT         4u   /* influences that are compared */
 #define MOTION_TIMES 8u   /* poses of one motion */
 #define MAX_POSES    40u  /* … and of all */
-#define STILL        1e-5 /* motions that move vertices by less than this share of the diagonal are none */
+#define STILL        1e-5 /* motions that move vertices by less than this share of the diagonal are ignored */
 
 /* ---- Weights of a vertex ---------------------------------------------------------------------------------- */
 
@@ -54,7 +54,7 @@ static void row_cut(row *r) {
 
 static_assert(PELT_MAX_INFLUENCES <= 2 * KEPT, "a row holds a vertex's weights, and the difference of two cut rows");
 
-/* Returns the sum of the weights as they stand; numbers that are none count as nothing. */
+/* Returns the sum of the weights as stored; NaNs count as 0. */
 static double row_read(const pelt_skin *skin, size_t i, row *r) {
     double sum = 0;
     *r = (row){0};
@@ -67,13 +67,13 @@ static double row_read(const pelt_skin *skin, size_t i, row *r) {
     return sum;
 }
 
-/* ---- What a comparison holds ------------------------------------------------------------------------------ */
+/* ---- State of a comparison -------------------------------------------------------------------------------- */
 
 typedef struct comparison {
     pelt_context *context;
     px_arena *scratch;
     const pelt_model *artist, *ours;
-    const bool *skinned;        /* [vertex] it counts */
+    const bool *skinned;        /* [vertex] whether it counts */
     float *rest, *poses[2];     /* [vertex][3] the artist's rest pose; a pose of both */
     const pelt_affine *globals; /* [joint] at rest */
     double *carried;            /* [joint] the artist's weight, over vertices */
@@ -231,7 +231,7 @@ static double rest_diagonal(const comparison *c) {
     return sqrt(squares);
 }
 
-/* Σ over the vertices that count of |a − b|. */
+/* Σ |a − b| over the vertices that count. */
 static double sum_distances(const comparison *c, const float *a, const float *b) {
     double sum = 0;
     for (size_t i = 0; i < c->artist->mesh.vertex_count; i++) {

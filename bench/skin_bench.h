@@ -1,18 +1,18 @@
-/* What the parts of bench_skin share: steps that are timed in turns, the plain loop, errors. */
+/* Shared by the parts of bench_skin: steps timed in turns, the plain loop, errors. */
 #ifndef PELT_BENCH_SKIN_BENCH_H
 #define PELT_BENCH_SKIN_BENCH_H
 
 #include <pelt/run.h>
 
-/* Something to be timed. */
+/* A step to be timed. */
 typedef struct skin_step {
     void (*run)(void *user);
     void *user;
     double seconds; /* one run, the fastest of all rounds */
 } skin_step;
 
-/* Times steps that take turns, so that all meet the same conditions. Machines are shared: the fastest of `rounds` says
- * most about the step itself. Short steps are repeated until a clock can tell. */
+/* Times steps in turns, so that all have the same conditions. Machines are shared: the fastest of `rounds` is the best
+ * estimate. Short steps are repeated until the clock resolves them. */
 void skin_time(skin_step *steps, size_t count, int rounds);
 
 /* A step that copies `bytes`. */
@@ -31,7 +31,7 @@ void skin_plain(const pelt_skin_job *job);
  * added. */
 double skin_error(const pelt_skin_job *job);
 
-/* Zeroed, at an address of its own cache line; ends the program where there is no memory. */
+/* Zeroed and aligned to a cache line; exits when out of memory. */
 void *skin_array(size_t count, size_t size);
 
 /* The table of the real rigs. */

@@ -1,5 +1,4 @@
-/* Skinning as one would write it down: the loop that bench_skin compares with, compiled for this machine alone (see
- * CMakeLists.txt). */
+/* Straightforward skinning loop: the reference of bench_skin, compiled for this machine alone (see CMakeLists.txt). */
 #include "skin_bench.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Motions to measure volumes in. */
+/* Motions in which volumes are measured. */
 #include "volume_poses.h"
 
 #include "core/context.h"
@@ -124,7 +124,7 @@ static void bend_fingers(volume_motion *m, const pelt_affine *globals) {
     }
 }
 
-static const char *const captured = "mocap-cmu-bvh/009/09_06.bvh"; /* its skeleton has the names of a body's joints */
+static const char *const captured = "mocap-cmu-bvh/009/09_06.bvh"; /* its skeleton uses the joint names of a body */
 
 static pelt_result bend_legs(pelt_context *context, volume_motion *m, const pelt_affine *globals) {
     static const char *const names[] = {"LeftUpLeg", "RightUpLeg", "LeftLeg", "RightLeg", "LeftFoot", "LeftToeBase"};

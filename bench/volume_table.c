@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Volumes of one joint, in parts of that at rest less 1, in the frame of the largest loss and of the largest error. */
+/* Volumes of one joint relative to rest, minus 1, in the frame of the largest loss and of the largest error. */
 typedef struct joint_row {
-    double rest;       /* of the whole's */
-    double lost, kept; /* the largest loss by blending; what is left in that frame */
+    double rest;       /* share of the whole volume */
+    double lost, kept; /* the largest loss by blending; the remaining loss in that frame */
     double worst;      /* the largest change with preservation in frames in which blending loses more than 5 % */
     uint32_t frame;
 } joint_row;
@@ -35,7 +35,7 @@ typedef struct measure {
     joint_row *rows[KINDS];                             /* [joint] */
 } measure;
 
-/* Vertices by part, as particles are. */
+/* Assigns vertices to parts, like particles. */
 static pelt_result make_regions(measure *m) {
     const pelt_skin *skin = &m->rig->skin;
     uint32_t count = m->rig->mesh.vertex_count;

@@ -1,5 +1,5 @@
-/* Volumes around joints of real characters in motion: what linear blending loses, and what is left of that loss with
- * volume preservation. */
+/* Volumes around joints of real characters in motion: the loss by linear blending, and the remaining loss with volume
+ * preservation. */
 #ifndef PELT_BENCH_VOLUME_TABLE_H
 #define PELT_BENCH_VOLUME_TABLE_H
 

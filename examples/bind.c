@@ -8,7 +8,7 @@ int main(void) {
     pelt_model *arm = NULL;
     if (pelt_context_create(NULL, &context) != PELT_OK || !(arm = arm_create(context)))
         return arm_fail(context);
-    arm->skin = (pelt_skin){0}; /* only the mesh and the skeleton are left */
+    arm->skin = (pelt_skin){0}; /* keeps only the mesh and the skeleton */
 
     pelt_bind_desc desc = pelt_bind_desc_default();
     pelt_bind_report report;
@@ -16,7 +16,7 @@ int main(void) {
         return arm_fail(context);
 
     const pelt_skin *skin = &arm->skin;
-    uint32_t own = 0; /* vertices far from the elbow whose first bone is the one beside them */
+    uint32_t own = 0; /* vertices far from the elbow whose first bone is the nearest one */
     for (size_t i = 0; i < ARM_VERTICES; i++) {
         float y = arm->mesh.positions[3 * i + 1];
         own += skin->bone_joints[skin->bones[i * skin->influence_count]] == (y > ARM_LENGTH / 2);

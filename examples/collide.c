@@ -1,4 +1,5 @@
-/* Collision queries on a posed character: a ray, and the nearest point. No vertex is skinned that no query reaches. */
+/* Collision queries on a posed character: a ray, and the nearest point. Only vertices that a query reaches are
+ * skinned. */
 #include "arm.h"
 
 int main(void) {
@@ -12,7 +13,7 @@ int main(void) {
 
     const pelt_ray ray = {.origin = {-1.5f, 10, 0}, .direction = {0, -1, 0}, .most = 100};
     pelt_body_point hit, nearest;
-    bool straight = pelt_body_ray(body, &ray, &hit); /* the rest pose: it passes beside the arm */
+    bool straight = pelt_body_ray(body, &ray, &hit); /* rest pose: the ray misses the arm */
     pelt_body_motion(body, &arm->motions[0], 0.5f);
     bool bent = pelt_body_ray(body, &ray, &hit); /* the lower arm lies along −x at y = 2 */
     const float place[3] = {-1.5f, 0, 0};

@@ -14,7 +14,7 @@ int main(void) {
     const pelt_model *levels[1] = {arm};
     const pelt_crowd_character character = {levels, 1};
     pelt_crowd_desc desc = pelt_crowd_desc_default();
-    desc.instance_count = COUNT; /* so that no frame allocates */
+    desc.instance_count = COUNT; /* reserve, so that no frame allocates */
     if (pelt_crowd_create(context, &character, 1, &desc, &crowd) != PELT_OK)
         return arm_fail(context);
 

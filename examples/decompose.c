@@ -6,12 +6,12 @@
 int main(void) {
     pelt_context *context = NULL;
     pelt_model *arm = NULL, *cloth = NULL;
-    pelt_blas_single_thread(); /* results that do not depend on the number of cores */
+    pelt_blas_single_thread(); /* results do not depend on the number of cores */
     if (pelt_context_create(NULL, &context) != PELT_OK || !(arm = arm_create(context)) ||
         pelt_model_create(context, &cloth) != PELT_OK)
         return arm_fail(context);
 
-    /* The input: a mesh and its positions in every frame, as a cache file would bring them. */
+    /* The input: a mesh and its positions in every frame, as from a cache file. */
     cloth->mesh = arm->mesh;
     cloth->clip_count = 1;
     cloth->clips = pelt_model_alloc(context, cloth, 1, sizeof *cloth->clips);

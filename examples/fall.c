@@ -1,12 +1,15 @@
-/* Characters that fall on each other, as in "Skinning Mesh Animations" (James and Twigg 2005, figure 18): each plays its motion and is
- * a rigid body, and collisions of the deformed surfaces, found by bounded deformation trees, drive the simulation.
+/* Characters that fall on each other, as in "Skinning Mesh Animations" (James and Twigg 2005, figure 18): each plays
+ * its motion and is a rigid body, and collisions of the deformed surfaces, found by bounded deformation trees, drive
+ * the simulation.
  *
- *   example_fall                        six arms; a test: nothing falls through the floor, and a second run gives the same bits
+ *   example_fall                        six arms; a test: nothing falls through the floor, and a second run
+ *                                      gives the same bits
  *   example_fall RIG.glb STRIP.png      characters of a file with a skin and a motion, drawn at six times
  *
- * Contacts are the pairs of triangles that meet. Every contact of a body keeps the other from approaching and makes them part slowly;
- * impulses with friction are applied to one contact after another, several times (E. Guendelman, R. Bridson, R. Fedkiw, "Nonconvex
- * rigid bodies with stacking", ACM Trans. Graph. 22(3), 2003, without its shock propagation). Body 0 is the floor.
+ * Contacts are the pairs of triangles that intersect. Every contact prevents the two bodies from approaching and
+ * separates them slowly; impulses with friction are applied to one contact after another, several times (E. Guendelman,
+ * R. Bridson, R. Fedkiw, "Nonconvex rigid bodies with stacking", ACM Trans. Graph. 22(3), 2003, without its shock
+ * propagation). Body 0 is the floor.
  */
 #include "arm.h"
 
@@ -70,7 +73,7 @@ typedef struct scene {
     uint32_t contact_count; /* of all steps */
 } scene;
 
-/* ---- Poses ------------------------------------------------------------------------------------------------------------------- */
+/* ---- Poses ------------------------------------------------------------------------------------------------------- */
 
 static pelt_affine world_of(const character *c) {
     double x = c->turn[0], y = c->turn[1], z = c->turn[2], w = c->turn[3];
@@ -143,7 +146,7 @@ static void corners(const character *c, uint32_t triangle, vec out[3]) {
     }
 }
 
-/* ---- Contacts ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Contacts ---------------------------------------------------------------------------------------------------- */
 
 static bool keep_pair(void *user, uint32_t a, uint32_t b) {
     contact_list *list = user;
@@ -151,7 +154,7 @@ static bool keep_pair(void *user, uint32_t a, uint32_t b) {
     return ++list->count < MOST_CONTACTS;
 }
 
-/* The normal of a contact points from b to a: between the normals of both triangles. */
+/* The normal of a contact points from b to a: the mean direction of the normals of both triangles. */
 static void find_contacts(character *a, character *b, contact_list *list) {
     list->count = 0;
     pelt_body_pairs(a->body, b->body, keep_pair, list);
@@ -180,7 +183,7 @@ static void push(character *c, vec at, double impulse, vec direction) {
     c->spin = add(c->spin, impulse * c->inertia_1, cross(add(at, -1, c->place), direction));
 }
 
-/* What a unit impulse along a direction changes of the relative velocity. */
+/* The change of the relative velocity by a unit impulse along a direction. */
 static double give(const character *a, const character *b, vec at, vec direction) {
     vec ra = cross(add(at, -1, a->place), direction), rb = cross(add(at, -1, b->place), direction);
     return a->mass_1 + b->mass_1 + a->inertia_1 * dot(ra, ra) + b->inertia_1 * dot(rb, rb);
@@ -204,7 +207,7 @@ static void solve(character *a, character *b, contact_list *list, double parting
         }
 }
 
-/* ---- Steps ------------------------------------------------------------------------------------------------------------------- */
+/* ---- Steps ------------------------------------------------------------------------------------------------------- */
 
 static void move(character *c, double dt) {
     vec r = c->spin;
@@ -225,7 +228,7 @@ static void step(scene *s, double time, double dt) {
         pose(s, &s->all[i], time);
     for (int i = 1; i < BODIES; i++) {
         s->all[i].velocity.y -= GRAVITY * s->size * dt;
-        s->all[i].spin = add(s->all[i].spin, -0.5 * dt, s->all[i].spin); /* air */
+        s->all[i].spin = add(s->all[i].spin, -0.5 * dt, s->all[i].spin); /* air drag */
     }
     for (int a = 0; a < BODIES; a++)
         for (int b = a + 1; b < BODIES; b++) {
@@ -241,7 +244,7 @@ static void step(scene *s, double time, double dt) {
     }
 }
 
-/* ---- Scenes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Scenes ------------------------------------------------------------------------------------------------------ */
 
 /* Two triangles with one bone. */
 static pelt_model *make_floor(pelt_context *context, float side) {
@@ -302,7 +305,7 @@ static bool make_scene(scene *s, pelt_context *context, const pelt_model *model,
             (i < 2 && pelt_bdtree_create(context, c->model, &c->tree) != PELT_OK))
             return false;
         if (i >= 2)
-            c->tree = s->all[1].tree; /* one tree for all */
+            c->tree = s->all[1].tree; /* one tree shared by all */
         if (pelt_body_create(context, c->tree, &c->body) != PELT_OK)
             return false;
         c->turn[3] = 1;
@@ -348,7 +351,7 @@ static double simulate(scene *s, int frames, float *out) {
     return lowest;
 }
 
-/* ---- A picture --------------------------------------------------------------------------------------------------------------- */
+/* ---- A picture --------------------------------------------------------------------------------------------------- */
 
 /* One mesh with a part for every body, whose frames are a clip. */
 static pelt_result draw(pelt_context *context, const pelt_model *one, float *frames, int frame_count,

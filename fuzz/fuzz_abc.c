@@ -1,6 +1,6 @@
-/* Alembic. Bytes that begin like an Ogawa file are read as they are; others say how to build one, so that mutations
- * change objects, samples and references instead of breaking the container: read, validate, weld, pose, write.
- */
+/* Alembic. Bytes that begin like an Ogawa file are read as they are; others are instructions to build one, so that
+ * mutations change objects, samples and references instead of breaking the container: read, validate, weld, pose,
+ * write. */
 #include "chain.h"
 
 #include "../tests/abc_build.h"
@@ -11,7 +11,7 @@ typedef struct feed {
     const uint8_t *data;
     size_t size, at;
     build_file file;
-    uint64_t places[64]; /* of anything, to refer to again */
+    uint64_t places[64]; /* offsets of earlier data, to be referenced again */
     size_t place_count;
     size_t objects;
 } feed;
@@ -20,7 +20,7 @@ static uint32_t next(feed *f) {
     return f->at < f->size ? f->data[f->at++] : 0;
 }
 
-/* Mostly what is honest, now and then anything. */
+/* Mostly the valid value, sometimes an arbitrary one. */
 static uint32_t odd(feed *f, uint32_t honest) {
     uint32_t choice = next(f);
     if (choice < 240)

@@ -1,4 +1,4 @@
-/* Any bytes as an ASF file and, behind the line "%%", an AMC file of it: read, validate, pose, put on itself. */
+/* Any bytes as an ASF file and, after the line "%%", an AMC file of it: read, validate, pose, retarget to itself. */
 #include "chain.h"
 
 static void retarget(pelt_context *context, pelt_model *model) {

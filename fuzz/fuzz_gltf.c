@@ -1,8 +1,8 @@
-/* Any bytes as a glTF file: read, validate, weld, pose, write; then write again with any combination of pelt_change, as after
- * algorithms, with vertex colours, with fewer vertices, as levels of detail, and without the document that it came from. */
+/* Any bytes as a glTF file: read, validate, weld, pose, write; then write again with any combination of pelt_change, as
+ * after algorithms, with vertex colours, with fewer vertices, as levels of detail, and without its source document. */
 #include "chain.h"
 
-/* Reads the file again with its first two motions joined by name: that succeeds, or is refused with a sentence. */
+/* Reads the file again with its first two motions joined by name: succeeds, or fails with an error message. */
 static void join_by_names(pelt_context *context, const uint8_t *data, size_t size, const pelt_model *model) {
     char names[256];
     pelt_load_desc desc = pelt_load_desc_default();
@@ -21,7 +21,7 @@ static void join_by_names(pelt_context *context, const uint8_t *data, size_t siz
 
 #define FUZZ_MAX_VERTICES 1000u /* of meshes that are simplified */
 
-/* Colours that depend on the place; NULL when out of memory. */
+/* Colours by position; NULL when out of memory. */
 static float *make_colors(pelt_context *context, pelt_model *model, uint32_t vertex_count) {
     float *colors = pelt_model_alloc(context, model, vertex_count, 3 * sizeof(float));
     for (size_t e = 0; colors && e < 3 * (size_t)vertex_count; e++)

@@ -1,4 +1,5 @@
-/* Any bytes as JSON: what is read is written, indented and in one line, and comes back the same; edits keep it sound. */
+/* Any bytes as JSON: parsed documents are written, indented and in one line, and parse to the same; edits keep them
+ * valid. */
 #include "chain.h"
 
 #include "core/json.h"
@@ -12,7 +13,7 @@ static px_buffer text_of(pelt_context *context, const px_json *value, int indent
     return text;
 }
 
-/* Reading what was written gives what was written. */
+/* Parsing and writing again gives the same text. */
 static void read_again(px_arena *arena, const px_json *value, int indent) {
     pelt_context *context = px_arena_context(arena);
     px_buffer text = text_of(context, value, indent), same;
@@ -24,7 +25,7 @@ static void read_again(px_arena *arena, const px_json *value, int indent) {
     px_buffer_free(&text);
 }
 
-/* Looks at every value in every way; gives how many there are. */
+/* Reads every value with every accessor; returns their number. */
 static size_t look(const px_json *value) {
     size_t count = 1;
     (void)px_json_string(value, "");
@@ -52,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pelt_context *context = fuzz_context();
     px_arena *arena = px_arena_create(context);
     FUZZ_REQUIRE(arena);
-    char *exact = malloc(size + (size == 0)); /* sanitizers see a byte too many */
+    char *exact = malloc(size + (size == 0)); /* exact size, so that sanitizers detect overruns */
     FUZZ_REQUIRE(exact);
     if (size)
         memcpy(exact, data, size);

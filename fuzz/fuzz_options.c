@@ -1,5 +1,5 @@
-/* Any bytes as a command line: lines are arguments, the first names a verb. Only read, never run: whatever is accepted
- * keeps to the ranges of the option tables, and whatever is refused is a usage error. */
+/* Any bytes as a command line: lines are arguments, the first names a verb. Parsed only, never run: accepted values are
+ * in the ranges of the option tables, and every rejection is a usage error. */
 #include "chain.h"
 
 #include "../cli/cli.h"
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             *line++ = 0;
     }
     cli_session session = {.out = stdout, .context = fuzz_context()};
-    FILE *real = stderr, *nowhere = fopen("/dev/null", "w"); /* usage errors are said there */
+    FILE *real = stderr, *nowhere = fopen("/dev/null", "w"); /* usage errors are printed there */
     FUZZ_REQUIRE(nowhere);
     stderr = nowhere;
     exit_code code = verb_require(&session, args[0], &session.verb);

@@ -1,4 +1,4 @@
-/* Any bytes as poses of a small skeleton: what is accepted are transforms of finite numbers and unit rotations. */
+/* Any bytes as poses of a small skeleton: accepted poses are transforms of finite numbers and unit rotations. */
 #include "chain.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static void check_pose(const pelt_pose *pose, uint32_t joint_count) {
         double length = 0;
         for (int c = 0; c < 4; c++)
             length += (double)t->rotation[c] * t->rotation[c];
-        FUZZ_REQUIRE(fabs(length - 1) < 2e-3); /* as far as rotations in files are taken as they are */
+        FUZZ_REQUIRE(fabs(length - 1) < 2e-3); /* tolerance within which rotations of files are not normalised */
         for (int c = 0; c < 3; c++)
             FUZZ_REQUIRE(isfinite(t->translation[c]) && isfinite(t->scale[c]));
     }
@@ -38,7 +38,7 @@ static void read_poses(pelt_context *context, const void *data, size_t size) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pelt_context *context = fuzz_context();
-    char *exact = malloc(size + (size == 0)); /* sanitizers see a byte too many */
+    char *exact = malloc(size + (size == 0)); /* exact size, so that sanitizers detect overruns */
     FUZZ_REQUIRE(exact);
     if (size)
         memcpy(exact, data, size);

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static bool run_file(const char *path) {
     FILE *file = fopen(path, "rb");
     long size = file && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
-    /* A block of exactly this size: sanitizers then see a byte too many. */
+    /* A block of exactly this size, so that sanitizers detect overruns. */
     uint8_t *data = size >= 0 ? malloc(size > 0 ? (size_t)size : 1) : NULL;
     bool good = data && fseek(file, 0, SEEK_SET) == 0 && fread(data, 1, (size_t)size, file) == (size_t)size;
     if (good)

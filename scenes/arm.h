@@ -1,7 +1,7 @@
 /* arm: a limb with a shape that linear blend skinning cannot reproduce, to test pose-driven corrections.
  *
- *   arm_shape.c  the truth
- *   arm.c        the rig, a motion with its truth, poses
+ *   arm_shape.c  the ground-truth shape
+ *   arm.c        the rig, a motion with ground truth, poses
  *   wring.c      the same rig, bent and twisted as far as limbs go
  */
 #ifndef PELT_SCENES_ARM_H

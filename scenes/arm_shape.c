@@ -4,7 +4,7 @@
  *   the section  of every wedge about the axis keeps its volume: inside of a bend the tissue swells, outside it thins;
  *   muscles      swell in the middle and thin at their ends by as much, as the joint bends that they pull at;
  *   the skin     slides along the bone, towards the joint outside of a bend and away from it inside.
- * Outside of zones and muscles the truth is that of the bones, so nothing but the skin's own work is to be learned.
+ * Outside of zones and muscles the shape is that of linear skinning, so only skin deformation is learned.
  */
 #include "arm.h"
 

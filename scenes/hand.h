@@ -1,7 +1,7 @@
 /* hand: an anatomical hand on an elastic solid, to learn pose-driven corrections as the EigenSkin paper does.
  *
- *   hand_shape.c   bones, flesh and axes of the joints
- *   hand_tissue.c  the truth: static equilibrium of elastic tissue on posed bones
+ *   hand_shape.c   bones, soft tissue and axes of the joints
+ *   hand_tissue.c  ground truth: static equilibrium of elastic tissue on posed bones
  *   hand.c         the rig, a motion, training and test poses
  */
 #ifndef PELT_SCENES_HAND_H

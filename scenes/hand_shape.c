@@ -1,8 +1,8 @@
-/* Bones and flesh of the hand. */
+/* Bones and soft tissue of the hand. */
 #include "hand.h"
 
-/* A digit: where its first bone begins, directions of its bones (not unit), their lengths, and radii of the flesh at
- * the joints and the tip. */
+/* A digit: where its first bone begins, directions of its bones (not unit), their lengths, and radii of the soft tissue
+ * at the joints and the tip. */
 typedef struct digit {
     vec start;
     vec directions[4];
@@ -115,7 +115,7 @@ void hand_pose(const scene_joint *joints, const hand_bend *bends, hand_frame *fr
     }
 }
 
-/* ---- Flesh ------------------------------------------------------------------------------------------------ */
+/* ---- Soft tissue ------------------------------------------------------------------------------------------ */
 
 /* A digit from bone `first` on, thinner between its joints, with a pad at its last bone. */
 static void add_flesh(scene_solid *solid, const digit *d, uint32_t first, uint32_t count, double blend) {
@@ -174,7 +174,7 @@ void hand_solid(const scene_joint *joints, scene_solid *solid) {
 
 /* ---- Regions and weights ---------------------------------------------------------------------------------- */
 
-/* Distance from a bone's axis, in radii of its flesh. */
+/* Distance from a bone's axis, in radii of its soft tissue. */
 static double bone_distance(const scene_joint *joint, vec p) {
     vec along = vec_sub(joint->tail, joint->head), off = vec_sub(p, joint->head);
     double u = scene_clamp(vec_dot(off, along) / vec_dot(along, along), 0, 1);
@@ -198,7 +198,7 @@ uint32_t hand_region(const scene_joint *joints, vec p) {
 void hand_weigh(const scene_joint *joints, vec p, uint16_t *bones, float *weights) {
     uint32_t region = hand_region(joints, p);
     uint64_t mask = 0;
-    for (uint32_t j = 0; j < HAND_JOINTS; j++) /* the palm passes to every digit */
+    for (uint32_t j = 0; j < HAND_JOINTS; j++) /* the palm blends into every digit */
         if (region == 0 || region_of(j) == 0 || region_of(j) == region)
             mask |= (uint64_t)1 << j;
     scene_skin_weigh(joints, HAND_JOINTS, mask, p, bones, weights);

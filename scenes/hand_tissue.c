@@ -1,13 +1,15 @@
 /* Elastic tissue of the hand in static equilibrium on posed bones, by projective dynamics.
  *
- * Bouaziz, Martin, Liu, Kavan, Pauly: Projective Dynamics (2014). The flesh is divided into cubes, hexahedral elements
- * with the deformation gradient F = Σ_a x_a g_aᵀ at their centre. Their energy, by the volume V of the cube inside the flesh, is
+ * Bouaziz, Martin, Liu, Kavan, Pauly: Projective Dynamics (2014). The tissue is divided into cubes, hexahedral elements
+ * with the deformation gradient F = Σ_a x_a g_aᵀ at their centre. Their energy, by the volume V of the cube inside the
+ * tissue, is
  *
  *   V · (SHEAR · |F − R|² + BULK · |F − P|² + HOURGLASS · |corners − their affine fit|²/h²)
  *
- * with R the nearest rotation and P the nearest matrix of determinant 1: rotation-invariant, nearly incompressible. Points of
- * the bones hold the tissue that they lie in. Each iteration projects every element, then solves one linear system, whose
- * matrix is the same for all poses; Chebyshev acceleration as in Wang: A Chebyshev Semi-Iterative Approach (2015). Cubes of neighbouring digits share corners only inside the flesh.
+ * with R the nearest rotation and P the nearest matrix of determinant 1: rotation-invariant, nearly incompressible.
+ * Points of the bones (anchors) hold the element that contains them. Each iteration projects every element, then solves
+ * one linear system, whose matrix is the same for all poses; Chebyshev acceleration as in Wang: A Chebyshev
+ * Semi-Iterative Approach (2015). Cubes of neighbouring digits share corners only inside the tissue.
  */
 #include "hand.h"
 
@@ -16,10 +18,10 @@
 #define SHEAR           1.0
 #define BULK            4.0
 #define HOURGLASS       0.3
-#define HOLD            30.0 /* of a point of a bone, by the volume of a cube */
+#define HOLD            30.0 /* stiffness of an anchor (a bone point), times the volume of a cube */
 #define MAX_ITERATIONS  150
-#define SPECTRAL_RADIUS 0.965 /* of the iteration, about: for its Chebyshev acceleration */
-#define CORE            0.35  /* radius of a bone as a fraction of that of its flesh */
+#define SPECTRAL_RADIUS 0.965 /* of the iteration, approximate: for its Chebyshev acceleration */
+#define CORE            0.35  /* radius of a bone as a fraction of that of the tissue around it */
 #define CAP             0.17  /* fraction of a bone that is free at each end, for its joint */
 
 typedef struct element {
@@ -176,7 +178,7 @@ static void locate(const hand_tissue *t, vec p, int32_t *cell, double *at) {
     }
 }
 
-/* The fraction of a cell inside the flesh, by 3³ samples. */
+/* The fraction of a cell inside the tissue, by 3³ samples. */
 static double fraction_inside(const hand_tissue *t, const scene_solid *solid, vec center) {
     if (fabs(scene_solid_distance(solid, center)) > 0.9 * t->cell)
         return scene_solid_distance(solid, center) < 0;
@@ -193,14 +195,14 @@ static void corner_of(const int32_t *cell, int corner, int32_t *node) {
         node[c] = cell[c] + (corner >> c & 1);
 }
 
-/* Marks the cells of the flesh and of the points in `fractions`; returns their number. */
+/* Marks the cells of the tissue and of the points in `fractions`; returns their number. */
 static uint32_t mark_cells(hand_tissue *t, const scene_solid *solid, const float *points, float *fractions) {
     uint32_t count = 0;
     int32_t at[3];
     for (size_t i = 0; i < t->point_count; i++) {
         double inside[3];
         locate(t, vec_load(points + 3 * i), at, inside);
-        fractions[cell_index(t, at)] = 0.05f; /* the least: its corners must be held by something */
+        fractions[cell_index(t, at)] = 0.05f; /* minimum: its corners must be held by some element */
     }
     for (at[1] = 0; at[1] < t->size[1]; at[1]++)
         for (at[2] = 0; at[2] < t->size[2]; at[2]++)
@@ -214,7 +216,7 @@ static uint32_t mark_cells(hand_tissue *t, const scene_solid *solid, const float
     return count;
 }
 
-/* The slot of a corner of a cell: 0, shared by all regions, inside the flesh and at the palm. */
+/* The slot of a corner of a cell: 0, shared by all regions, inside the tissue and at the palm. */
 static uint32_t slot_of(const uint8_t *inside, const uint8_t *palm, size_t node, uint32_t region) {
     return inside[node] || palm[node] ? 0 : region;
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The mesh as it should be, without what would move it. */
+/* The ground-truth mesh of a pose, without skeleton, skin and motions. */
 static pelt_result save_shape(pelt_context *context, const pelt_model *model, const scene_pose *pose,
                               const char *path) {
     pelt_model shape = {.mesh = model->mesh, .path = "", .format = ""};

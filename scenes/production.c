@@ -1,6 +1,6 @@
 /* production: a production-like character: 35 intersecting shells, open and closed.
  *
- * What it holds on purpose: tubes open at both ends (trousers, sleeves, neck), sheets with holes (skirt, cape), shells
+ * Deliberate flaws: tubes open at both ends (trousers, sleeves, neck), sheets with holes (skirt, cape), shells
  * that intersect (arms and belt in the torso, fingers in the hands), eyes inside the head, buttons that float in front
  * of the shirt, edges with three triangles (the comb of the hair, the pleat of the skirt), vertices doubled at UV
  * seams, one triangle without area, vertices without triangle (one in the torso, others left in the holes). Stands in

@@ -68,8 +68,8 @@ pelt_result scene_skin_alloc(pelt_context *context, pelt_model *model) {
     return model->skin.bones && model->skin.weights ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-/* Distance of p from the body around a bone. The segment is shortened at both ends: between two bones of a limb weights
- * then pass from one to the other at an even pace instead of resting at a half. */
+/* Distance of p from the body around a bone. The segment is shortened at both ends, so that weights change evenly
+ * between two bones of a limb instead of staying at a half. */
 static double bone_distance(const scene_joint *joint, vec p) {
     vec along = vec_sub(joint->tail, joint->head), off = vec_sub(p, joint->head);
     double length = vec_length(along), cut = 0.35;

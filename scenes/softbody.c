@@ -1,10 +1,10 @@
 /* softbody: a squashy hare that falls on the floor and bounces.
  *
  * A coarse closed surface of about 400 masses is simulated: extended position-based dynamics (Macklin et al., XPBD,
- * 2016) with stretchy edges and a stiff constraint on the enclosed volume, and springs towards the best turned rest
+ * 2016) with stretchy edges and a stiff constraint on the enclosed volume, and springs towards the best rotated rest
  * shape (Müller et al., Meshless Deformations Based on Shape Matching, 2005). The mesh, however large, follows the
- * coarse points when frames are read: the best affine map of the frame and, blended from the eight nearest coarse
- * points, what that map leaves over.
+ * coarse points when frames are read: the best affine map of the frame plus its residual, blended from the eight
+ * nearest coarse points.
  */
 #include "build.h"
 

@@ -1,7 +1,7 @@
 /* troll: a plump creature that hops on the spot: one closed surface, smooth true weights, 21 joints.
  *
- * Faces +z, y up, stands on y = 0. Belly and ears have joints that the motion leaves alone: what moves them is left to
- * pelt jiggle. The seed changes its build: girth, ears, nose.
+ * Faces +z, y up, stands on y = 0. The motion does not move the joints of belly and ears: they are left to pelt jiggle.
+ * The seed changes its build: girth, ears, nose.
  */
 #include "build.h"
 
@@ -113,8 +113,8 @@ static void make_joints(const body *b, scene_joint *joints) {
 
 #define LOOP 60u /* frames: 2 s, in which it hops four times and sways twice */
 
-/* Knees bend by 0.3 ± 0.2 radians; hips go down by as much as that shortens the legs, and up higher: it hops a little. A
- * negative turn about x takes a leg forward. */
+/* Knees bend by 0.3 ± 0.2 radians; hips go down by as much as that shortens the legs, and up higher: it hops a little.
+ * A negative turn about x takes a leg forward. */
 static const scene_wave bounce[] = {
     {HIPS, 4, -0.002, 0.064, 4, 0.25}, {HIPS, 1, 0, 0.12, 2, 0},          {SPINE, 0, 0.06, -0.06, 4, 0.25},
     {SPINE, 1, 0, 0.3, 2, 0.02},       {CHEST, 1, 0, 0.3, 2, 0.05},       {CHEST, 2, 0, 0.1, 2, 0.1},

@@ -1,5 +1,5 @@
 /* Writes small Alembic files (Ogawa) into memory, piece by piece: data, properties, objects, the archive. Everything is
- * static inline and asks for nothing but the C library, so that fuzz targets can use it too.
+ * static inline and needs only the C library, so that fuzz targets can use it too.
  *
  *   build_file file = build_begin();
  *   build_compound geometry = {0};
@@ -58,7 +58,7 @@ static inline build_file build_begin(void) {
     return file;
 }
 
-/* A child to put into a group. */
+/* A child to add to a group. */
 static inline uint64_t build_data(build_file *file, const void *bytes, size_t size) {
     if (size == 0)
         return BUILD_DATA_BIT;
@@ -100,13 +100,13 @@ typedef struct build_spec {
     uint32_t kind, pod, extent;
     const build_sample *samples; /* [stored_count] */
     size_t stored_count;
-    uint32_t sample_count; /* 0: as many as are stored */
+    uint32_t sample_count; /* 0: equal to stored_count */
     uint32_t first, last;  /* both 0: all samples are stored; else as in the file */
-    uint32_t sampling;     /* 0: none is written */
-    uint32_t metadata;     /* a number, or 0xFF for … */
-    const char *text;      /* … this */
-    uint32_t hint;         /* 0, 1, 2: numbers of 1, 2, 4 bytes */
-    uint64_t place;        /* compounds: their group */
+    uint32_t sampling;     /* 0: not written */
+    uint32_t metadata;     /* an index, or 0xFF for … */
+    const char *text;      /* … this text */
+    uint32_t hint;         /* 0, 1, 2: integers of 1, 2, 4 bytes */
+    uint64_t place;        /* compounds: offset of their group */
 } build_spec;
 
 typedef struct build_compound {
@@ -115,7 +115,7 @@ typedef struct build_compound {
     build_file headers;
 } build_compound;
 
-/* A key that differs when samples do, as the hashes of real files. */
+/* A key that differs when samples differ, like the hashes of real files. */
 static inline void build_key(const build_sample *sample, uint8_t key[16]) {
     uint64_t hash = UINT64_C(14695981039346656037) ^ sample->size;
     for (size_t i = 0; i < sample->size; i++)
@@ -181,7 +181,7 @@ static inline void build_add(build_file *file, build_compound *compound, const b
     compound->children[compound->count++] = place;
 }
 
-/* A property of one sample for all times. */
+/* A property with one constant sample. */
 static inline void build_constant(build_file *file, build_compound *compound, const char *name, uint32_t kind,
                                   uint32_t pod, uint32_t extent, build_sample sample, uint32_t metadata) {
     const build_spec spec = {.name = name,
@@ -196,7 +196,7 @@ static inline void build_constant(build_file *file, build_compound *compound, co
 #define BUILD_ARRAY(file, compound, name, pod, extent, values, metadata)                                               \
     build_constant(file, compound, name, BUILD_ARRAY_KIND, pod, extent, (build_sample){values, sizeof values}, metadata)
 
-/* The group of a compound, which is empty again afterwards. */
+/* Writes the group of a compound and empties the compound. */
 static inline uint64_t build_end_compound(build_file *file, build_compound *compound) {
     uint64_t children[33];
     memcpy(children, compound->children, sizeof compound->children);
@@ -212,8 +212,8 @@ static inline uint64_t build_end_compound(build_file *file, build_compound *comp
 typedef struct build_node {
     const char *name;
     uint64_t place;
-    uint32_t metadata; /* a number, or 0xFF for … */
-    const char *text;  /* … this */
+    uint32_t metadata; /* an index, or 0xFF for … */
+    const char *text;  /* … this text */
 } build_node;
 
 static inline uint64_t build_object(build_file *file, uint64_t properties, const build_node *children, size_t count) {
@@ -252,7 +252,7 @@ typedef struct build_times {
     uint32_t count;
 } build_times;
 
-/* What the archive's numbers of metadata mean. */
+/* Metadata strings of the archive by index. */
 enum {
     BUILD_META_NONE,
     BUILD_META_XFORM,
@@ -263,7 +263,7 @@ enum {
     BUILD_META_OTHER
 };
 
-/* Sampling 0 (one sample a second) is written in front of those given. */
+/* Sampling 0 (one sample per second) is written before the given ones. */
 static inline void build_end(build_file *file, uint64_t top, const build_times *samplings, size_t sampling_count) {
     static const char *const metadata[] = {"schema=AbcGeom_Xform_v3;schemaObjTitle=AbcGeom_Xform_v3:.xform",
                                            "schema=AbcGeom_PolyMesh_v1;schemaBaseType=AbcGeom_GeomBase_v1",
@@ -299,7 +299,7 @@ static inline void build_end(build_file *file, uint64_t top, const build_times *
 
 /* ---- Whole meshes and transforms -------------------------------------------------------------------------- */
 
-/* Adds "P", for which `positions` has everything but name and kind, and faces of i32 to a compound. */
+/* Adds "P", for which `positions` has everything but name and kind, and i32 faces to a compound. */
 static inline void build_geometry(build_file *file, build_compound *geometry, build_spec positions, build_sample counts,
                                   build_sample indices) {
     positions.name = "P";

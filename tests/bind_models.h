@@ -1,4 +1,4 @@
-/* Models for tests of binding: tubes and boxes with skeletons, exactly symmetric in x where nothing else is said. */
+/* Models for tests of binding: tubes and boxes with skeletons, exactly symmetric in x unless stated otherwise. */
 #ifndef PELT_TESTS_BIND_MODELS_H
 #define PELT_TESTS_BIND_MODELS_H
 
@@ -9,7 +9,7 @@
 
 #define SHAPE_MOST 4096u
 
-/* A mesh that grows. */
+/* A growing mesh. */
 typedef struct shape {
     uint32_t vertex_count, triangle_count, part_count;
     float positions[3 * SHAPE_MOST];
@@ -23,7 +23,7 @@ static inline void shape_quad(shape *s, uint32_t a, uint32_t b, uint32_t c, uint
     s->triangle_count += 2;
 }
 
-/* What is added from here on is a part. */
+/* Starts a part; later additions belong to it. */
 static inline void shape_part(shape *s, const char *name, const char *material) {
     s->parts[s->part_count++] = (pelt_part){.name = name,
                                             .material = material,
@@ -94,7 +94,7 @@ static inline void add_skeleton(test_context *test, pelt_model *model, const tes
     }
 }
 
-/* A skin that binds all joints where they rest; every vertex hangs from bone 0. */
+/* A skin that binds all joints at rest; every vertex has all its weight on bone 0. */
 static inline void add_skin(test_context *test, pelt_model *model, const test_joint *joints, uint32_t count) {
     pelt_skin *skin = &model->skin;
     skin->bone_count = count;
@@ -114,7 +114,7 @@ static inline void add_skin(test_context *test, pelt_model *model, const test_jo
         model->mesh.parts[p].skinned = true;
 }
 
-/* Two arms along x: a tube from −2 to 2, and a button on the right forearm, which sits on −x. */
+/* Two arms along x: a tube from −2 to 2, and a button on the right forearm, at −x. */
 enum { MID, ARM_L, FORE_L, ARM_R, FORE_R, ARMS };
 static const test_joint arms_joints[ARMS] = {{"Mid", PELT_NONE, {0, 0, 0}},
                                              {"Arm_L", MID, {0.5f, 0, 0}},
@@ -150,7 +150,7 @@ static inline pelt_bind_desc quick_desc(void) {
     return desc;
 }
 
-/* The weight of a joint, whatever bones it has. */
+/* The summed weight of a joint over all its bones. */
 static inline double joint_weight(const pelt_model *model, size_t vertex, uint32_t joint) {
     const pelt_skin *skin = &model->skin;
     double sum = 0;
@@ -159,8 +159,8 @@ static inline double joint_weight(const pelt_model *model, size_t vertex, uint32
     return sum;
 }
 
-/* Mean L1 between the weights that two models' skins give the same joints; places [vertex of a] are vertices of b,
- * NULL: the same. */
+/* Mean L1 distance between the joint weights of two models; places [vertex of a] are vertices of b, NULL: the same
+ * indices. */
 static inline double mean_distance(const pelt_model *a, const pelt_model *b, const uint32_t *places) {
     double sum = 0;
     for (uint32_t i = 0; i < a->mesh.vertex_count; i++)

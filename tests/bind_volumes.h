@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* Occupies the cells of a grid [z][y][x] that are not 0; the grid's lowest corner is at 0. */
+/* Occupies the non-zero cells of a grid [z][y][x]; the lowest corner of the grid is at 0. */
 static inline void test_volume(test_context *test, px_arena *arena, const uint32_t size[3], const double cell[3],
                                const uint8_t *cells, px_bind_volume *volume) {
     px_voxels *voxels = &volume->voxels;
@@ -44,7 +44,7 @@ static inline void test_volume(test_context *test, px_arena *arena, const uint32
     test_ok(test, px_bind_bins_make(arena, volume, &volume->bins));
 }
 
-/* Where a segment passes through a voxel: slab by slab. */
+/* The part of a segment inside a voxel, by the slab method. */
 static inline bool test_passes(const px_bind_segment *segment, const uint16_t cell[3]) {
     double from = 0, to = 1;
     for (int c = 0; c < 3; c++) {
@@ -59,7 +59,7 @@ static inline bool test_passes(const px_bind_segment *segment, const uint16_t ce
     return from <= to;
 }
 
-/* The distance between the centres of two voxels, in sides along x. */
+/* The distance between the centres of two voxels, in units of the cell size along x. */
 static inline float test_gap(const px_bind_volume *volume, uint32_t a, uint32_t b) {
     float sum = 0;
     for (int c = 0; c < 3; c++) {

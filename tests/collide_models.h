@@ -1,4 +1,4 @@
-/* What tests of collisions share: models with a tree and a body, poses of any kind, marks for what is found. */
+/* Shared by tests of collisions: models with a tree and a body, arbitrary poses, marks for results. */
 #ifndef PELT_TESTS_COLLIDE_MODELS_H
 #define PELT_TESTS_COLLIDE_MODELS_H
 
@@ -6,7 +6,7 @@
 #include "scenes.h"
 #include "support.h"
 
-/* A scene, or NULL: triangles anywhere, with weights that need not be positive nor sum to one, and morphs. */
+/* A scene, or with NULL random triangles, with weights that need not be positive or sum to one, and morphs. */
 static inline pelt_model *make_model(test_context *test, const char *name, uint32_t vertex_count) {
     pelt_model *model;
     if (name) {
@@ -53,7 +53,7 @@ static inline void random_palette(test_random *random, uint32_t count, double si
         palette[e / 12].m[e % 12] = (float)test_random_real(random, -size, size);
 }
 
-/* Poses by matrices as pelt_model_pose does it. */
+/* Poses by matrices, as pelt_model_pose does. */
 static inline void pose_by_palette(const pelt_model *model, const pelt_affine *palette, const float *weights,
                                    pelt_simd simd, float *out) {
     float *morphed = malloc(3 * model->mesh.vertex_count * sizeof *morphed);
@@ -96,7 +96,7 @@ static inline void free_subject(subject *s) {
 
 static inline bool mark(void *user, uint32_t triangle) {
     const subject *s = user;
-    assert_int_equal(s->hit[triangle], 0); /* never twice */
+    assert_int_equal(s->hit[triangle], 0); /* no triangle is reported twice */
     s->hit[triangle] = 1;
     return true;
 }

@@ -1,4 +1,4 @@
-/* A scene whose rest pose is edited, for the tests of that. */
+/* A scene whose rest pose is edited, for tests of edits. */
 #ifndef PELT_TESTS_EDIT_SCENE_H
 #define PELT_TESTS_EDIT_SCENE_H
 
@@ -44,7 +44,7 @@ static inline float frame_time(const pelt_model *model, uint32_t frame) {
     return model->motions[0].start + (float)frame / 30;
 }
 
-/* `wanted` is `from` with its upper half blown up and shifted: a function of the place, so seams stay closed. */
+/* `wanted` is `from` with its upper half inflated and shifted: a function of the position, so seams stay closed. */
 static inline void bump(scene_test *t, const float *from) {
     float low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < t->floats; i += 3) {

@@ -1,4 +1,4 @@
-/* Small glTF files made in tests: a JSON text and bytes that accessors point into. */
+/* Builds small glTF files for tests: a JSON text and bytes that accessors refer to. */
 #ifndef PELT_TESTS_GLTF_BUILD_H
 #define PELT_TESTS_GLTF_BUILD_H
 
@@ -11,14 +11,14 @@
 typedef struct gltf_build {
     uint8_t bytes[4096];
     size_t size;
-    uint32_t count; /* of accessors, each with a view of its own of the same number */
+    uint32_t count; /* number of accessors, each with its own view of the same index */
     char accessors[8192];
     char views[8192];
     uint8_t glb[32768];
     size_t glb_size;
 } gltf_build;
 
-/* Bytes as a new view; returns its number. `more` is added to its JSON. */
+/* Appends bytes as a new view; returns its index. `more` is added to its JSON. */
 static inline uint32_t build_view(gltf_build *b, const void *data, size_t size, const char *more) {
     b->size = (b->size + 3) & ~(size_t)3;
     assert_true(b->size + size <= sizeof b->bytes);
@@ -30,7 +30,7 @@ static inline uint32_t build_view(gltf_build *b, const void *data, size_t size, 
     return b->count++;
 }
 
-/* The JSON of an accessor, in the order of calls; every call must follow that of its view. */
+/* Appends the JSON of an accessor; every call must follow the one that appends its view. */
 static inline void build_accessor_text(gltf_build *b, const char *format, ...) PELT_PRINTF(2, 3);
 static inline void build_accessor_text(gltf_build *b, const char *format, ...) {
     size_t used = strlen(b->accessors);
@@ -107,7 +107,7 @@ static inline void build_glb(gltf_build *b, const char *text) {
 static inline pelt_model *build_load(test_context *test, gltf_build *b, const char *text) {
     pelt_model *model;
     pelt_load_desc desc = pelt_load_desc_default();
-    desc.join = "none"; /* the motions of the file, each */
+    desc.join = "none"; /* every motion of the file */
     build_glb(b, text);
     test_ok(test, pelt_load_memory(test->context, b->glb, b->glb_size, "test.glb", &desc, &model));
     return model;
@@ -141,7 +141,7 @@ static inline void same_uints(const uint32_t *values, size_t count, const uint32
 #define SAME_UINTS(values, ...)                                                                                        \
     same_uints(values, sizeof(const uint32_t[]){__VA_ARGS__} / sizeof(uint32_t), (const uint32_t[]){__VA_ARGS__})
 
-/* A rig with everything: two joints, a skin with u8 joints and 16-bit weights, a rigid part, a morph, two motions. */
+/* A rig with all features: two joints, a skin with u8 joints and 16-bit weights, a rigid part, a morph, two motions. */
 static inline const char *build_rig(gltf_build *b) {
     build_square(b);
     BUILD_SHORTS(b, 5123, "SCALAR", 6, "", 0, 1, 2, 2, 1, 3);

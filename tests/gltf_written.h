@@ -1,4 +1,4 @@
-/* Looking at glTF files that were written. */
+/* Inspects written glTF files. */
 #ifndef PELT_TESTS_GLTF_WRITTEN_H
 #define PELT_TESTS_GLTF_WRITTEN_H
 

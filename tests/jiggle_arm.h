@@ -7,7 +7,7 @@
 #include "scenes.h"
 #include "support.h"
 
-enum { ARM_BASE, ARM_SHOULDER, ARM_ELBOW, ARM_WRIST, ARM_JOINTS }; /* along y, unturned at rest */
+enum { ARM_BASE, ARM_SHOULDER, ARM_ELBOW, ARM_WRIST, ARM_JOINTS }; /* along y, not rotated at rest */
 
 typedef struct arm_test {
     test_context test;
@@ -38,7 +38,7 @@ static inline void arm_end(arm_test *t) {
     test_end(&t->test);
 }
 
-/* Turns a joint about an axis (0 to 2) on top of what it is turned. */
+/* Rotates a joint about an axis (0 to 2), in addition to its rotation. */
 static inline void arm_turn(pelt_transform *locals, uint32_t joint, int axis, double degrees) {
     px_rotation now = px_rotation_of(locals[joint].rotation);
     px_rotation_store(px_rotation_mul(now, px_rotation_about(axis, degrees * PX_DEGREE)), locals[joint].rotation);

@@ -1,6 +1,5 @@
-/* What unit tests share: a heap that counts and can fail, a context that records, random numbers, the real data's
- * place. Everything is static inline, so that a test program takes what it needs.
- */
+/* Shared by unit tests: a heap that counts and can fail, a context that records, random numbers, the path of the real
+ * data. Everything is static inline, so that a test program uses only what it needs. */
 #ifndef PELT_TESTS_SUPPORT_H
 #define PELT_TESTS_SUPPORT_H
 
@@ -38,7 +37,7 @@ static inline uint32_t test_random_below(test_random *random, uint32_t limit) {
     return (uint32_t)((test_random_bits(random) >> 32) * limit >> 32);
 }
 
-/* From min up to, but not, max. */
+/* In [min, max). */
 static inline double test_random_real(test_random *random, double min, double max) {
     return min + (max - min) * (double)(test_random_bits(random) >> 11) * 0x1p-53;
 }
@@ -47,16 +46,16 @@ static inline double test_random_real(test_random *random, double min, double ma
 
 typedef struct test_context {
     pelt_context *context;
-    _Atomic uint64_t allocations; /* asked for so far */
-    _Atomic uint64_t fail_at;     /* the number of the one that fails, counted from 1; 0: none */
-    bool fail_after;              /* all behind it fail too */
+    _Atomic uint64_t allocations; /* allocations so far */
+    _Atomic uint64_t fail_at;     /* index of the allocation that fails, from 1; 0: none */
+    bool fail_after;              /* all later ones fail too */
     _Atomic int64_t live_size;    /* bytes */
-    char log[4096];               /* all messages, a line each; cut when full */
+    char log[4096];               /* all messages, one per line; truncated when full */
     uint32_t warning_count;
     uint32_t progress_count;    /* calls */
-    double progress_last;       /* fraction of the last one */
-    _Atomic uint64_t asked;     /* how often cancel was asked */
-    _Atomic uint64_t cancel_at; /* the number of the question answered with yes, and all behind it; 0: none */
+    double progress_last;       /* fraction of the last call */
+    _Atomic uint64_t asked;     /* number of cancel polls */
+    _Atomic uint64_t cancel_at; /* index of the poll that cancels, as do all later ones; 0: none */
 } test_context;
 
 static inline void *test_resize(void *user, void *pointer, size_t old_size, size_t new_size) {
@@ -69,7 +68,7 @@ static inline void *test_resize(void *user, void *pointer, size_t old_size, size
     uint64_t number = atomic_fetch_add(&test->allocations, 1) + 1, fail_at = atomic_load(&test->fail_at);
     if (fail_at && (number == fail_at || (test->fail_after && number > fail_at)))
         return NULL;
-    if (new_size >> 40) /* sanitizers would end the program instead */
+    if (new_size >> 40) /* sanitizers would abort the program instead */
         return NULL;
     void *block = realloc(pointer, new_size);
     if (block)
@@ -121,28 +120,28 @@ static inline pelt_context *test_begin(test_context *test, uint32_t thread_count
     return test_begin_with(test, &desc);
 }
 
-/* Ends the context; anything not freed is a failure. */
+/* Destroys the context; unfreed memory is a failure. */
 static inline void test_end(test_context *test) {
     pelt_context_destroy(test->context);
     assert_int_equal(atomic_load(&test->live_size), 0);
 }
 
-/* A step must succeed; otherwise the test shows its sentence. */
+/* Asserts success; otherwise the test prints the error message. */
 static inline void test_ok(const test_context *test, pelt_result result) {
     if (result != PELT_OK)
         fail_msg("%s: %s", pelt_result_name(result), pelt_error_text(test->context));
 }
 
-/* A step must fail like this, with these words in its sentence. */
+/* Asserts this error, with these words in its message. */
 static inline void test_fails(const test_context *test, pelt_result result, pelt_result wanted, const char *words) {
     const char *text = pelt_error_text(test->context);
     if (result != wanted || !strstr(text, words))
         fail_msg("wanted %s with '%s', got %s: %s", pelt_result_name(wanted), words, pelt_result_name(result), text);
 }
 
-/* Runs `run` in a new context whose allocation number `fail_at` (and, with `after`, all behind it) fails. It must fail
- * with ERROR_MEMORY and a sentence, or do without that block; nothing may leak. `run` must itself destroy what it made.
- * Gives the number of allocations that it asked for. */
+/* Runs `run` in a new context whose allocation `fail_at` (and, with `after`, all later ones) fails. It must fail with
+ * ERROR_MEMORY and a message, or succeed without that block; nothing may leak. `run` must destroy what it created.
+ * Returns the number of allocations. */
 typedef pelt_result test_run_fn(pelt_context *context, void *user);
 static inline uint64_t test_fail_allocation(uint32_t thread_count, uint64_t fail_at, bool after, test_run_fn *run,
                                             void *user) {
@@ -171,13 +170,13 @@ static inline bool test_under_thread_sanitizer(void) {
     return false;
 }
 
-/* The thread sanitizer has nothing to see in one thread, and such loops are half of what tests do. */
+/* The thread sanitizer finds nothing on one thread, and such loops take half of the test time. */
 static inline bool test_sees_nothing(uint32_t thread_count) {
     return thread_count == 1 && test_under_thread_sanitizer();
 }
 
-/* The first, second, third … allocation fails (and, the second time round, all behind it too), until `run` no longer
- * reaches the failing one. */
+/* Fails the first, second, third … allocation (in the second pass, all later ones too), until `run` no longer reaches
+ * the failing one. */
 static inline void test_fail_each_allocation(uint32_t thread_count, test_run_fn *run, void *user) {
     if (test_sees_nothing(thread_count))
         return;
@@ -186,8 +185,8 @@ static inline void test_fail_each_allocation(uint32_t thread_count, test_run_fn 
             fail_at++;
 }
 
-/* The same where there are more allocations than a test has time for: about `most` of them, evenly spread; the second
- * time round others than the first. */
+/* The same with too many allocations to test each: about `most` of them, evenly spaced; the second pass tests
+ * others. */
 static inline void test_fail_some_allocations(uint32_t thread_count, uint64_t most, test_run_fn *run, void *user) {
     if (test_sees_nothing(thread_count))
         return;
@@ -199,7 +198,7 @@ static inline void test_fail_some_allocations(uint32_t thread_count, uint64_t mo
 
 /* ---- Files ------------------------------------------------------------------------------------------------ */
 
-/* The path of something in the real data ("bench/horse.obj"); whether it is there. Tests run in tests/. */
+/* The path of a file in the real data ("bench/horse.obj"); returns whether it exists. Tests run in tests/. */
 static inline bool test_has_data(char path[static 1024], const char *name) {
     const char *folder = getenv("PELT_DATA");
     snprintf(path, 1024, "%s/%s", folder ? folder : "../../shared/data", name);
@@ -209,8 +208,8 @@ static inline bool test_has_data(char path[static 1024], const char *name) {
     return false;
 }
 
-/* The same; the test is skipped when it is not there. Call it before anything is allocated. A program all of whose tests need data
- * returns TEST_SKIP. */
+/* The same; skips the test if the file does not exist. Call it before allocating. A program all of whose tests need
+ * data returns TEST_SKIP. */
 #define TEST_SKIP 77
 static inline void test_data(char path[static 1024], const char *name) {
     if (!test_has_data(path, name))

@@ -437,7 +437,7 @@ static void corners_have_their_own(void **state) {
     check_fails(&file, NULL, PELT_ERROR_INPUT, "corner 7 uses texture coordinate or normal 4 of 4");
 }
 
-/* ---- Refused ---------------------------------------------------------------------------------------------- */
+/* ---- Rejected files --------------------------------------------------------------------------------------- */
 
 static build_file file_of_faces(const int32_t *counts, size_t face_count, const int32_t *indices, size_t corner_count) {
     build_file file = build_begin();
@@ -513,7 +513,7 @@ static void refused(void **state) {
     check_fails(&file, NULL, PELT_ERROR_INPUT, "not finite");
 }
 
-/* ---- Hostile ---------------------------------------------------------------------------------------------- */
+/* ---- Malicious files -------------------------------------------------------------------------------------- */
 
 static void hostile_counts(void **state) {
     (void)state;

@@ -140,7 +140,7 @@ static void test_apply_again(void **state) {
     test_end(&test);
 }
 
-/* ---- Joints left out ------------------------------------------------------------------------------------------- */
+/* ---- Excluded joints ------------------------------------------------------------------------------------------- */
 
 static void test_exclude_shares_the_rest(void **state) {
     (void)state;

@@ -270,7 +270,7 @@ static void test_isotropic_tube(void **state) {
     test_end(&test);
 }
 
-/* ---- Pieces ------------------------------------------------------------------------------------------------ */
+/* ---- Disconnected parts ------------------------------------------------------------------------------------ */
 
 /* Three slabs; the bones lie in the first. */
 static void slabs(test_context *test, px_arena *arena, scene *s) {
@@ -313,7 +313,7 @@ static void test_bridges(void **state) {
     test_end(&test);
 }
 
-/* ---- Manners ----------------------------------------------------------------------------------------------- */
+/* ---- Threads and failures ---------------------------------------------------------------------------------- */
 
 static void test_threads(void **state) {
     (void)state;

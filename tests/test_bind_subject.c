@@ -268,7 +268,7 @@ static void test_nodes_that_only_carry_meshes_are_no_skeleton(void **state) {
     test_end(&test);
 }
 
-/* ---- Skeletons from elsewhere ---------------------------------------------------------------------------------- */
+/* ---- Skeletons of other files ---------------------------------------------------------------------------------- */
 
 static void test_skeleton_of_another_model(void **state) {
     (void)state;
@@ -317,7 +317,7 @@ static void test_skeleton_of_another_model(void **state) {
     test_end(&test);
 }
 
-/* ---- The same elsewhere ---------------------------------------------------------------------------------------- */
+/* ---- Transformed input ----------------------------------------------------------------------------------------- */
 
 /* Moves the whole model, so that every pose is the same, moved. */
 static void move_model(pelt_model *model, pelt_transform by) {

@@ -97,7 +97,7 @@ static void test_kernels(void **state) {
     test_end(&test);
 }
 
-/* ---- Questions, against every triangle -------------------------------------------------------------------- */
+/* ---- Queries, against every triangle ---------------------------------------------------------------------- */
 
 /* Poses the subject in one of three ways: a motion, arbitrary matrices, positions. */
 static void move_subject(const test_context *test, subject *s, test_random *random, float time) {

@@ -118,7 +118,7 @@ static void test_cancel_frames(void **state) {
     test_end(&test);
 }
 
-/* ---- Memory, nothing, and what is not finite -------------------------------------------------------------- */
+/* ---- Memory, empty and non-finite input ------------------------------------------------------------------- */
 
 static void test_memory(void **state) {
     (void)state;

@@ -214,7 +214,7 @@ static void stops_at_the_error(void **state) {
     end(&s);
 }
 
-/* ---- Beside what is there --------------------------------------------------------------------------------- */
+/* ---- Existing morphs -------------------------------------------------------------------------------------- */
 
 /* A morph of the whole mesh in x, driven by the first joint: by a motion with keys between frames, and by a cubic
  * one. */

@@ -584,7 +584,7 @@ static void crowds_survive_lack_of_memory(void **state) {
     end(&h);
 }
 
-/* ---- What is wrong ---------------------------------------------------------------------------------------- */
+/* ---- Invalid input ---------------------------------------------------------------------------------------- */
 
 static void crowds_are_of_one_rig(void **state) {
     (void)state;

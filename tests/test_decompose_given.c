@@ -441,7 +441,7 @@ static void rest_poses(void **state) {
     end(&p);
 }
 
-/* ---- What does not fit ------------------------------------------------------------------------------------ */
+/* ---- Mismatched input ------------------------------------------------------------------------------------- */
 
 static void refuse(pair *p, const pelt_decompose_desc *desc, pelt_result result, const char *words) {
     test_fails(&p->test, pelt_decompose(p->test.context, p->model, desc, NULL), result, words);

@@ -224,7 +224,7 @@ static void morphs_stay(void **state) {
     test_end(&test);
 }
 
-/* ---- Parts that hang from a joint -------------------------------------------------------------------------- */
+/* ---- Parts attached to a joint ----------------------------------------------------------------------------- */
 
 /* Arrays of the test's model, owned by the test. */
 typedef struct parts {

@@ -307,7 +307,7 @@ static void smallest_inputs(void **state) {
         }
 }
 
-/* ---- What must not change the result ---------------------------------------------------------------------- */
+/* ---- Invariance of the result ----------------------------------------------------------------------------- */
 
 /* FNV-1a hash of the result of the reduction. */
 static uint64_t hash_fit(const px_fit *fit) {
@@ -415,7 +415,7 @@ static void every_allocation_may_fail(void **state) {
         }
 }
 
-/* ---- Letting go of mapped files --------------------------------------------------------------------------- */
+/* ---- Releasing mapped files ------------------------------------------------------------------------------- */
 
 static size_t resident_pages(const void *data, size_t size) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), count = 0;

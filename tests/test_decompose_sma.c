@@ -531,7 +531,7 @@ static void solvers_are_ordered(void **state) {
     }
 }
 
-/* ---- What every method promises --------------------------------------------------------------------------- */
+/* ---- Properties of every method --------------------------------------------------------------------------- */
 
 static void threads_do_not_matter(void **state) {
     (void)state;

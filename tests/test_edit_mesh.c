@@ -1,7 +1,7 @@
 /* Edited meshes: matching vertices, detecting other meshes; normals and tangents rotated only where triangles moved. */
 #include "edit_scene.h"
 
-/* ---- Which vertex is which -------------------------------------------------------------------------------- */
+/* ---- Matching vertices ------------------------------------------------------------------------------------ */
 
 /* The mesh of `positions` with separate vertices for each corner, in reverse order. */
 static pelt_model *make_soup(scene_test *t, const float *positions) {

@@ -87,7 +87,7 @@ static float **plain_skins(const test_context *test, pelt_model *model, const sc
     return out;
 }
 
-/* ---- How good --------------------------------------------------------------------------------------------- */
+/* ---- Accuracy --------------------------------------------------------------------------------------------- */
 
 static void few_modes_are_enough(void **state) {
     (void)state;
@@ -210,7 +210,7 @@ static void as_few_modes_as_reach_the_error(void **state) {
     test_end(&test);
 }
 
-/* ---- Where ------------------------------------------------------------------------------------------------ */
+/* ---- Supports --------------------------------------------------------------------------------------------- */
 
 /* Offsets belong to no joint: they keep the weights of motions in [0, 1]. */
 static double length_at(const pelt_morph *morph, uint32_t vertex) {
@@ -565,7 +565,7 @@ static void units_of_meshes_may_differ(void **state) {
     assert_true(errors[0] < 0.13 && fabs(errors[1] - errors[0]) < 0.01);
 }
 
-/* ---- What else is in the model ---------------------------------------------------------------------------- */
+/* ---- Other data of the model ------------------------------------------------------------------------------ */
 
 /* Keeps every tenth key of a motion: joints rotate far between keys. */
 static void thin_out(pelt_motion *motion) {

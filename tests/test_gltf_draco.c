@@ -274,7 +274,7 @@ static void writes_plain_files(void **state) {
     test_end(&test);
 }
 
-/* ---- What is wrong ---------------------------------------------------------------------------------------- */
+/* ---- Invalid input ---------------------------------------------------------------------------------------- */
 
 static void builds_without_say_so(void **state) {
     (void)state;

@@ -145,7 +145,7 @@ static void extras_that_are_no_object_give_way(void **state) {
     test_end(&test);
 }
 
-/* ---- What does not hold together -------------------------------------------------------------------------- */
+/* ---- Inconsistent drivers --------------------------------------------------------------------------------- */
 
 #define ONE(members) "{\"pelt_drivers\":{\"version\":1,\"drivers\":[{" members "}]}}"
 #define HEAD         "\"joint\":2,\"part\":\"whole\",\"kernel\":\"gaussian\",\"radius\":1,"

@@ -283,7 +283,7 @@ static void data_uri(void **state) {
     test_end(&test);
 }
 
-/* ---- Files beside the document ---------------------------------------------------------------------------- */
+/* ---- External files --------------------------------------------------------------------------------------- */
 
 static void write_file(const char *path, const void *data, size_t size) {
     FILE *file = fopen(path, "wb");

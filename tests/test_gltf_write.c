@@ -68,7 +68,7 @@ static void same_poses(bench *t, const pelt_model *a, const pelt_model *b) {
     free(y);
 }
 
-/* ---- Untouched -------------------------------------------------------------------------------------------- */
+/* ---- Unchanged data --------------------------------------------------------------------------------------- */
 
 static void untouched(void **state) {
     (void)state;
@@ -147,7 +147,7 @@ static void compressed(void **state) {
     end(&t);
 }
 
-/* ---- Changed ---------------------------------------------------------------------------------------------- */
+/* ---- Changed data ----------------------------------------------------------------------------------------- */
 
 static void changed_positions(void **state) {
     (void)state;
@@ -368,7 +368,7 @@ static void images(void **state) {
     end(&t);
 }
 
-/* ---- From nothing ----------------------------------------------------------------------------------------- */
+/* ---- Without a source document ---------------------------------------------------------------------------- */
 
 /* A model as a reader of another format would create it: parts that share `count` vertices, one triangle each. */
 static pelt_model *make_model(bench *t, uint32_t count) {

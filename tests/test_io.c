@@ -204,7 +204,7 @@ static void test_sequence_round_trip(void **state) {
     test_end(&test);
 }
 
-/* ---- Refusals --------------------------------------------------------------------------------------------- */
+/* ---- Rejected input --------------------------------------------------------------------------------------- */
 
 static void test_refusals(void **state) {
     (void)state;

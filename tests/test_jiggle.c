@@ -317,7 +317,7 @@ static void stepping_never_allocates(void **state) {
     end(&f);
 }
 
-/* ---- Nothing breaks it ------------------------------------------------------------------------------------ */
+/* ---- Robustness ------------------------------------------------------------------------------------------- */
 
 typedef enum start { RANDOM, FLATTENED, INVERTED, BROKEN, START_COUNT } start;
 

@@ -1,4 +1,4 @@
-/* The forms of Chen et al. 2011 as options: iterated heat, polar blending, the field of eq. 9, regions of the rest shape. */
+/* Options of Chen et al. 2011: iterated heat, polar blending, the field of eq. 9, regions of the rest shape. */
 #include "core/matrix3.h"
 #include "jiggle_arm.h"
 

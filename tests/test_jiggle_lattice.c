@@ -47,7 +47,7 @@ static px_lattice_source source_of(const soup *s, uint32_t cells) {
                                .cells = cells};
 }
 
-/* ---- What every lattice promises ------------------------------------------------------------------------------ */
+/* ---- Properties of every lattice ------------------------------------------------------------------------------ */
 
 static void check_cells(const px_lattice *l) {
     for (uint32_t c = 0; c < l->cell_count; c++)

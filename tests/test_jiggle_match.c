@@ -170,7 +170,7 @@ static void sums_are_those_of_regions(void **state) {
     end(&f);
 }
 
-/* ---- What regions want ------------------------------------------------------------------------------------ */
+/* ---- Goals of regions ------------------------------------------------------------------------------------- */
 
 /* Displacements of a rotation by `angle` about a diagonal axis, and a translation. */
 static void displace_rigidly(fixture *f, double angle) {

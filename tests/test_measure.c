@@ -1,4 +1,4 @@
-/* core/ball.c and core/measure.c: enclosing balls against brute force and known shapes, errors computed by hand. */
+/* core/ball.c and core/measure.c: enclosing spheres against brute force and known shapes, errors computed by hand. */
 #include "support.h"
 
 #include "core/ball.h"
@@ -67,8 +67,8 @@ static void ball_of_spheres_and_offsets(void **state) {
         }
 }
 
-/* Minimises the largest distance over the circumcentres of all subsets of two to four points: slow, and written apart
- * from the library's (Gram matrices, elimination). */
+/* Brute force: minimises the largest distance over the circumcentres of all subsets of two to four points. Slow, and
+ * independent of the library's method (Gram matrices, elimination). */
 static bool center_of(double (*p)[3], int count, double out[3]) {
     double m[3][4] = {{0}};
     int n = count - 1;
@@ -128,7 +128,7 @@ static void ball_is_minimal(void **state) {
         float positions[36];
         int count = 1 + (int)test_random_below(&random, 12), kind = trial % 4;
         for (int e = 0; e < 3 * count;
-             e++) /* anywhere, in a plane, on a small grid (duplicates, cospherical), a line */
+             e++) /* arbitrary, in a plane, on a small grid (duplicates, cospherical), on a line */
             positions[e] = kind == 0                ? (float)test_random_real(&random, -1, 1)
                            : kind == 1 && e % 3 < 2 ? (float)test_random_real(&random, -1, 1)
                            : kind == 2              ? (float)test_random_below(&random, 3)
@@ -141,7 +141,7 @@ static void ball_is_minimal(void **state) {
     }
 }
 
-/* Many points, shuffled: the same ball to 1e-9; with any number of threads to the last bit. */
+/* Many points, shuffled: the same sphere to 1e-9; with any number of threads to the last bit. */
 static void ball_of_many(void **state) {
     (void)state;
     enum { COUNT = 70000 };
@@ -183,7 +183,7 @@ static void ball_refuses_nan(void **state) {
     test_end(&test);
 }
 
-/* A lone point is measured in units, and what is not finite is named with its clip. */
+/* The error of a single point is in units; non-finite positions are reported with their clip. */
 static void ball_of_a_clip(void **state) {
     (void)state;
     test_context test;
@@ -201,7 +201,7 @@ static void ball_of_a_clip(void **state) {
     test_end(&test);
 }
 
-/* Two points that start within `first` of each other and are 2 apart in the frames after; b misses the last frame by 1. */
+/* Two points that start within `first` of each other and are 2 apart in later frames; b misses the last frame by 1. */
 static pelt_difference compare_growth(test_context *test, float first) {
     enum { frames = 5 };
     float a[frames][6] = {{0}}, b[frames][6];
@@ -217,7 +217,7 @@ static pelt_difference compare_growth(test_context *test, float first) {
     return d;
 }
 
-/* A first frame under a tenth of the median size is no unit; one above is. */
+/* A first frame smaller than a tenth of the median size is not used as the unit; a larger one is. */
 static void ball_of_growth(void **state) {
     (void)state;
     test_context test;
@@ -242,7 +242,7 @@ static pelt_result read_positions(pelt_context *context, const void *user, uint3
 
 static float times[64];
 
-/* Two points on a unit ball's diameter; a moves by ±1 in y, b is off in one place. */
+/* Two points on the diameter of a unit sphere; a moves by ±1 in y, b is off in one position. */
 static void errors_by_hand(void **state) {
     (void)state;
     float a[2][2][3] = {{{-2, 0, 0}, {2, 0, 0}}, {{-2, 2, 0}, {2, 2, 0}}}, b[2][2][3];
@@ -282,7 +282,7 @@ static void special_cases(void **state) {
     test_ok(&test, pelt_compare_clips(context, &a, &a, NULL, &d, NULL));
     assert_true(d.error_rms == 0 && d.error_kg == 0 && d.error_max == 0);
     test_ok(&test, pelt_compare_clips(context, &a, &b, NULL, &d, NULL));
-    assert_true(isinf(d.error_kg));                                                                    /* a is still */
+    assert_true(isinf(d.error_kg));                                                                    /* a is static */
     assert_true(near_to(d.error_max, 0.05, 1e-6) && near_to(d.error_rms, 1000 * 0.1 / sqrt(6), 1e-3)); /* in units */
     pelt_clip other = {"other", 1, 1, times, &off[0][0], {0}}, more = {"more", 1, 2, times, &off[0][0], {0}};
     test_fails(&test, pelt_compare_clips(context, &a, &other, NULL, &d, NULL), PELT_ERROR_INPUT,
@@ -299,7 +299,7 @@ static void special_cases(void **state) {
     test_end(&test);
 }
 
-/* A grid whose height waves; b is a with noise. */
+/* A grid with a waving height; b is a with noise. */
 enum { SIDE = 40, POINTS = SIDE * SIDE, FRAMES = 19 };
 static float wave_a[FRAMES][POINTS][3], wave_b[FRAMES][POINTS][3];
 static uint32_t wave_triangles[2 * (SIDE - 1) * (SIDE - 1)][3];
@@ -354,14 +354,14 @@ static void same_with_any_threads(void **state) {
     assert_true(first.normal_rms > 0.01 && first.normal_rms < 0.5);
 }
 
-/* A tent of two triangles folded open by a quarter turn; its ridge is split into vertices of their own. */
+/* A tent of two triangles unfolded by a quarter turn; the ridge has separate vertices on each side. */
 static void normals_by_hand(void **state) {
     (void)state;
     test_context test;
     pelt_context *context = test_begin(&test, 1);
     float a[1][4][3] = {{{0, 0, 0}, {0, 1, 0}, {1, 0, 0}, {-1, 0, 0}}}, b[1][4][3];
     memcpy(b, a, sizeof a);
-    b[0][2][0] = 0, b[0][2][2] = -1; /* the right wing hangs down: its normal turns from +z to +x */
+    b[0][2][0] = 0, b[0][2][2] = -1; /* the right wing points down: its normal turns from +z to +x */
     uint32_t points[6] = {0, 2, 1, 0, 1, 3}, triangles[6] = {0, 1, 2, 3, 4, 5}, weld[6] = {0, 1, 2, 0, 2, 3};
     uint32_t point_firsts[4] = {0, 2, 1, 5}, weld_firsts[4] = {0, 1, 2, 5};
     pelt_mesh mesh = {
@@ -438,7 +438,7 @@ static void weights_by_name(void **state) {
     (void)state;
     test_context test;
     pelt_context *context = test_begin(&test, 1);
-    /* The bones of a in another order than its joints, two bones of one joint in b. */
+    /* The bones of a are in another order than its joints; two bones of b have the same joint. */
     uint32_t joints_a[] = {3, 2, 1, 0}, joints_b[] = {0, 1, 2, 3};
     uint16_t bones_a[] = {3, 0, 3, 2, 1, 2, 0, 0}, bones_b[] = {1, 0, 1, 0, 2, 0, 3, 0};
     skinned a, b;

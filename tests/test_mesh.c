@@ -1,4 +1,4 @@
-/* core/mesh.c: clips read, vertices welded, normals. */
+/* core/mesh.c: reading clips, welding vertices, normals. */
 #include "support.h"
 #include "weights_models.h"
 
@@ -39,7 +39,7 @@ static void clip_read_checks(void **state) {
 
 /* ---- Welding ---------------------------------------------------------------------------------------------- */
 
-/* A random model whose numbers come from a few values, so that many vertices agree in some frames and not in others. */
+/* A random model with few distinct values, so that many vertices agree in some frames and not in others. */
 typedef struct weld_case {
     uint32_t vertex_count, point_count, clip_count, frame_count, morph_count, values;
     bool through_source, maps_points;
@@ -116,7 +116,7 @@ static void delta_of(const pelt_model *model, uint32_t index, uint32_t i, float 
     }
 }
 
-/* The definition, word for word. */
+/* The definition of the weld, by brute force. */
 static bool same_vertex(pelt_context *context, const pelt_model *model, uint32_t a, uint32_t b) {
     const pelt_mesh *mesh = &model->mesh;
     if (!same3(mesh->positions + 3 * a, mesh->positions + 3 * b))
@@ -155,7 +155,7 @@ static void check_case(const weld_case *c, uint32_t thread_count) {
         next += twin == i;
     }
     assert_int_equal(model->mesh.weld.count, next);
-    test_ok(&test, pelt_model_weld(context, model)); /* once is enough */
+    test_ok(&test, pelt_model_weld(context, model)); /* a second call reuses the weld */
     assert_ptr_equal(model->mesh.weld.of, weld);
     pelt_model_destroy(model);
     test_end(&test);
@@ -180,9 +180,8 @@ static void weld_is_the_definition(void **state) {
     check_case(&none, 2);
 }
 
-/* Enough vertices for several blocks; the same numbers with any number of threads. */
-/* Vertices of a seam that a converter rounded differently are one, wherever they lie in the grid of cells; those that are
- * farther apart are not, and neither are those that one frame of a clip moves apart. */
+/* Vertices of a seam that a converter rounded differently are welded, wherever they lie in the grid of cells; those
+ * farther apart are not, nor are those that a frame of a clip separates. */
 static void weld_closes_rounded_seams(void **state) {
     (void)state;
     enum { PAIRS = 500, FRAMES = 2 };
@@ -223,6 +222,7 @@ static void weld_closes_rounded_seams(void **state) {
     test_end(&test);
 }
 
+/* Enough vertices for several blocks; the weld is the same for any number of threads. */
 static void weld_large(void **state) {
     (void)state;
     uint32_t *first = NULL;
@@ -236,7 +236,7 @@ static void weld_large(void **state) {
         float *p = model->mesh.positions = PX_NEW(model->memory, float, 3 * COUNT);
         pelt_clip *clip = model->clips = PX_NEW(model->memory, pelt_clip, 1);
         float *frame = PX_NEW(model->memory, float, 3 * COUNT), time = 0;
-        for (uint32_t i = 0; i < COUNT; i++) { /* two grids on each other; the clip parts every tenth pair */
+        for (uint32_t i = 0; i < COUNT; i++) { /* two coincident grids; the clip separates every tenth pair */
             uint32_t g = i % (SIDE * SIDE);
             p[3 * i] = (float)(g % SIDE), p[3 * i + 1] = (float)(g / SIDE);
             memcpy(frame + 3 * i, p + 3 * i, 3 * sizeof *p);
@@ -263,7 +263,7 @@ static pelt_result no_read(pelt_context *context, const void *user, uint32_t fra
     return px_fail(context, PELT_ERROR_INPUT, "frame %u cannot be read", frame);
 }
 
-/* A mesh without seams needs no frame at all; one with seams passes a failing read on, and leaves no weld. */
+/* A mesh without seams reads no frame; with seams, a failing read is passed on and leaves no weld. */
 static void weld_reads_what_it_must(void **state) {
     (void)state;
     test_context test;
@@ -332,7 +332,8 @@ static void normals_by_area(void **state) {
     (void)state;
     test_context test;
     pelt_context *context = test_begin(&test, 1);
-    /* Vertex 0 and 5 are one: a large triangle in z = 0, a small one in x = 0; then a sliver, a lone vertex. */
+    /* Vertices 0 and 5 coincide: a large triangle in z = 0, a small one in x = 0; then a sliver and an isolated
+     * vertex. */
     float positions[] = {0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 1, 0, 0, 0, 1, 0, 0, -0.0f, 5, 5, 5};
     uint32_t triangles[] = {0, 1, 2, 5, 3, 4, 1, 1, 2};
     pelt_model *model;
@@ -352,7 +353,7 @@ static void normals_by_area(void **state) {
         assert_true(fabsf(n[c] - both[c]) < 1e-7f);
     assert_true(n[3] == 0 && n[5] == 1 && n[9] == 1 && n[11] == 0);
     assert_true(n[18] == 0 && n[19] == 0 && n[20] == 1);
-    /* Other positions; not finite ones count nothing, huge ones do not overflow. */
+    /* Other positions; non-finite ones are ignored, huge ones do not overflow. */
     float others[21];
     for (int e = 0; e < 21; e++)
         others[e] = -1e37f * positions[e];

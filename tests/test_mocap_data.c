@@ -1,10 +1,10 @@
-/* CMU's trials that are there both as BVH and as ASF/AMC: joints are in the same places. Rigs keep the places of
- * theirs as BVH. And a captured walk walks on another body. */
+/* CMU trials available both as BVH and as ASF/AMC: joint positions agree. Rigs keep their joint positions as BVH. A
+ * captured walk is retargeted to another body. */
 #include "support.h"
 
 #include "core/math3.h"
 
-/* Joints that are in both skeletons; the BVH files have names of their own for them. */
+/* Joints common to both skeletons, with their names in the BVH and in the ASF files. */
 static const char *const pairs[][2] = {
     {"Hips", "root"},
     {"LHipJoint", "lhipjoint"},
@@ -41,7 +41,7 @@ static const char *const pairs[][2] = {
     {"LeftToeBase_end", "ltoes_end"},
     {"LeftHandIndex1_end", "lfingers_end"},
 };
-#define UNIT 0.45 /* the ASF's :units length, by which Pelt divides; the BVH files are in the numbers as they stand */
+#define UNIT 0.45 /* :units length of the ASF, by which Pelt divides; the BVH files are in the original numbers */
 enum { PAIRS = sizeof pairs / sizeof pairs[0] };
 
 static uint32_t find_joint(const pelt_model *model, const char *name) {
@@ -52,7 +52,7 @@ static uint32_t find_joint(const pelt_model *model, const char *name) {
     return 0;
 }
 
-/* Places [joint] of a frame of the first motion. */
+/* Positions [joint] in a frame of the first motion. */
 static void find_places(const pelt_model *model, uint32_t frame, pelt_affine *globals) {
     pelt_transform locals[64];
     assert_true(model->skeleton.joint_count <= 64);
@@ -82,8 +82,8 @@ static pelt_model *load(test_context *test, const char *path) {
     return model;
 }
 
-/* The conversion to BVH left out the bones thorax and wrist: what hangs from them has OFFSET 0. Gives their length
- * back, so that all else can be compared, and the number of joints that needed it. */
+/* The conversion to BVH dropped the bones thorax and wrist: their children have OFFSET 0. Restores these offsets, so
+ * that all else can be compared; returns the number of restored joints. */
 static int mend_offsets(pelt_model *bvh, const pelt_model *amc) {
     int mended = 0;
     for (int p = 0; p < PAIRS; p++) {
@@ -106,7 +106,7 @@ static void compare_trial(const char *bvh_name, const char *amc_name) {
     test_begin(&test, 1);
     pelt_model *bvh = load(&test, bvh_path), *amc = load(&test, amc_path);
     uint32_t frames = amc->motions[0].tracks[0].key_count;
-    assert_int_equal(bvh->motions[0].tracks[0].key_count, frames + 1); /* a T-pose in front */
+    assert_int_equal(bvh->motions[0].tracks[0].key_count, frames + 1); /* preceded by a T-pose */
     assert_true(fabs((double)amc->motions[0].tracks[0].times[1] - 1 / 120.) < 1e-6);
     assert_int_equal(mend_offsets(bvh, amc), 7); /* neck, shoulders, fingers, thumbs */
     pelt_affine a[64], b[64];
@@ -149,9 +149,8 @@ static void dance(void **state) {
 
 /* ---- Rigs as BVH ------------------------------------------------------------------------------------------ */
 
-/* The frames of a rig's first motion, written as BVH and read again: how far joints are apart, relative to the rig.
- * BVH lists joints in another order, and names need not be unique: both are asked for in the order of a walk down the
- * tree. */
+/* Writes the frames of a rig's first motion as BVH and reads them again; returns the largest joint distance, relative
+ * to the rig. BVH lists joints in another order and names need not be unique: both are visited in depth-first order. */
 static void walk_down(const pelt_skeleton *skeleton, uint32_t parent, uint32_t *order, uint32_t *count) {
     for (uint32_t j = 0; j < skeleton->joint_count; j++)
         if (skeleton->parents[j] == parent) {
@@ -220,7 +219,7 @@ static void rigs_as_bvh(void **state) {
 
 /* ---- A walk on another body ------------------------------------------------------------------------------- */
 
-/* How high the lower foot is: its toes, or its ankle less what that is above the toes when standing. */
+/* Height of the lower foot: its toes, or its ankle minus the ankle's height above the toes when standing. */
 static float foot_height(const pelt_model *rig, const pelt_affine *globals) {
     static const char *const names[][2] = {{"LeftFoot", "LeftToeBase"}, {"RightFoot", "RightToeBase"}};
     float low = 1e9f;
@@ -253,7 +252,7 @@ static void walks(const pelt_model *rig) {
                   (double)(high - low));
     assert_in_range(steps, 6, 10); /* in 4.3 seconds */
     assert_true(last - first > 3 && last - first < 7);
-    assert_true(high - low < 0.15f); /* one foot is always on the ground, which the capture has rise by 6 cm */
+    assert_true(high - low < 0.15f); /* one foot is always on the ground, which rises by 6 cm in the capture */
 }
 
 static void a_human_walks(void **state) {

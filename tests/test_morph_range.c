@@ -1,5 +1,5 @@
-/* core/morph_range.c: weights of new morphs in [0, 1], the same displacements in motions, at rest and where drivers play;
- * morphs that were there stay as they were. */
+/* core/morph_range.c: weights of new morphs scaled to [0, 1], with the same displacements in motions, at rest and with
+ * drivers; existing morphs are unchanged. */
 #include "support.h"
 
 #include "core/driver.h"
@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { KEYS = 5, WIDTH = 4 }; /* a morph that was there, and three new ones */
+enum { KEYS = 5, WIDTH = 4 }; /* one existing morph, and three new ones */
 
 typedef struct subject {
     test_context test;
@@ -29,7 +29,7 @@ static float delta(uint32_t m, size_t e) {
     return 0.05f * sinf((float)(m + 1) * (float)e);
 }
 
-/* Weights of a morph: the kept one leaves [0, 1] too; the last new one is never negative, but large. */
+/* Weights of a morph: the existing one leaves [0, 1] too; the last new one is never negative, but large. */
 static float weight(uint32_t m, uint32_t key, uint32_t motion) {
     float w = cosf(1.7f * (float)(key + m) + (float)motion);
     return m == 0 ? 1.5f * w : m == WIDTH - 1 ? 3 * fabsf(w) : 0.4f * w;
@@ -64,7 +64,7 @@ static void begin(subject *s) {
     model->morphs = (pelt_morph_set){WIDTH, make(s, WIDTH, sizeof(pelt_morph))};
     for (uint32_t m = 0; m < WIDTH; m++) {
         pelt_morph *morph = &model->morphs.morphs[m];
-        uint32_t first = m == 1 ? count / 3 : 0; /* one that reaches only a part */
+        uint32_t first = m == 1 ? count / 3 : 0; /* one that covers only part of the vertices */
         float *positions = make(s, 3 * (size_t)(count - first), sizeof *positions);
         float *normals = make(s, 3 * (size_t)(count - first), sizeof *normals);
         for (size_t e = 0; e < 3 * (size_t)(count - first); e++) {
@@ -115,7 +115,7 @@ static float *play(const subject *s) {
     return out;
 }
 
-/* As a part of the size. */
+/* Relative to the size. */
 static double largest_difference(const subject *s, const float *a, const float *b) {
     double most = 0;
     for (size_t e = 0; e < (4 * SAMPLES + 1) * 6 * (size_t)s->model->mesh.vertex_count; e++)
@@ -175,7 +175,7 @@ static void weights_lie_between_0_and_1(void **state) {
     }
     for (uint32_t m = 1; m <= WIDTH; m++)
         assert_true(low[m] == 0 && high[m] > 0.5f && high[m] <= 1);
-    assert_true(low[0] < 0 && high[0] > 1); /* not ours to change */
+    assert_true(low[0] < 0 && high[0] > 1); /* existing morphs are not changed */
     for (uint32_t k = 0; k < KEYS; k++)
         assert_true(s.model->motions[0].tracks[0].values[k * (WIDTH + 1)] == old[k * WIDTH]);
     end(&s);
@@ -227,7 +227,7 @@ static void add_morph(subject *s, uint32_t used) {
     test_ok(&s->test, pelt_model_validate(s->context, model));
 }
 
-/* Again and again: one offset for all, but where a motion needs the new one without the old. */
+/* Repeated calls share one offset, unless a motion needs the new one without the old. */
 static void an_older_offset_is_extended(void **state) {
     (void)state;
     static const struct { uint32_t used, morphs; } cases[] = {{3, WIDTH + 2}, {1, WIDTH + 2}, {4, WIDTH + 3}};
@@ -240,7 +240,7 @@ static void an_older_offset_is_extended(void **state) {
         fit(&s);
         float *after = play(&s);
         assert_int_equal(s.model->morphs.morph_count, cases[c].morphs);
-        assert_true(s.kept.morphs[WIDTH].positions[4] == old); /* the model before keeps its own */
+        assert_true(s.kept.morphs[WIDTH].positions[4] == old); /* the morphs before the call are unchanged */
         assert_true(largest_difference(&s, before, after) <= 3e-7);
         for (uint32_t n = 0; n < 4; n++) {
             const pelt_track *track = &s.model->motions[n].tracks[0];
@@ -258,7 +258,7 @@ static void an_older_offset_is_extended(void **state) {
     }
 }
 
-/* What drivers give is the same, whatever a motion left behind. */
+/* Driven weights are the same, whatever weights a motion left. */
 static void drivers_play_as_before(void **state) {
     (void)state;
     subject s;

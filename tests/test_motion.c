@@ -136,7 +136,7 @@ static void morph_weights(void **state) {
     model.morphs = (pelt_morph_set){5, morphs};
     float weights[5];
     pelt_motion_sample(&model, &motion, 0.5f, NULL, weights);
-    const float wanted[5] = {0.5f, 0.5f, 0.5f, 2, 9}; /* the last has no place in the track: it keeps its rest */
+    const float wanted[5] = {0.5f, 0.5f, 0.5f, 2, 9}; /* the last joint has no track: it keeps its rest transform */
     assert_memory_equal(weights, wanted, sizeof wanted);
     pelt_motion_sample(&model, NULL, 0.5f, NULL, weights);
     assert_true(weights[1] == 0.25f);
@@ -146,7 +146,7 @@ static void morph_weights(void **state) {
     assert_true(weights[1] == 0.5f && weights[3] == 2);
 }
 
-/* Binary search and a walk agree on every key and between. */
+/* Binary search and sequential search agree at and between all keys. */
 static void many_keys(void **state) {
     (void)state;
     enum { KEYS = 37 };

@@ -1,4 +1,4 @@
-/* run/motion.c: parts of motions, and cycles that miss their last key. */
+/* run/motion.c: parts of motions, and cycles without their last key. */
 #include "support.h"
 
 #include "scenes.h"
@@ -112,7 +112,7 @@ static void missing_keys_are_added(void **state) {
     assert_true(fabs(added - 1.0 / 30) < 1e-5 && fabs((double)closed.end - (double)motion->end) < 1e-5);
     check_ends(&closed);
     assert_true(difference(model, &closed, motion, 0) < 1e-4);
-    /* What ends elsewhere is none. */
+    /* A motion that ends in another pose is not a cycle. */
     test_ok(&test, pelt_motion_part(test.context, model, motion, 0, 0.3, &open));
     test_ok(&test, pelt_motion_close(test.context, model, &open, &closed, &added));
     assert_true(added == 0 && closed.end == open.end);

@@ -1,5 +1,5 @@
-/* Normals that a skin moves, as pelt_compare_clips measures them: against an evaluation by hand, and against what
- * corrections report of theirs. */
+/* Skinned normals as pelt_compare_clips measures them: against a direct evaluation, and against the report of
+ * corrections. */
 #include "support.h"
 
 #include "core/core.h"
@@ -27,7 +27,7 @@ static void unit(double v[3]) {
         v[e] = length > 0 ? v[e] / length : e == 2;
 }
 
-/* Area-weighted normals of the welded surface, naively. out [weld][3] */
+/* Area-weighted normals of the welded surface, by brute force. out [weld][3] */
 static void triangle_normals(const pelt_mesh *mesh, const float *positions, double *out) {
     memset(out, 0, 3 * (size_t)mesh->weld.count * sizeof *out);
     for (size_t t = 0; t < mesh->triangle_count; t++) {
@@ -65,7 +65,7 @@ static void skin_normal(const pelt_skin *skin, const pelt_affine *palette, uint3
         det = m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0]) +
               m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
         if (e < 0)
-            assert_true(det > 0); /* else the side is another */
+            assert_true(det > 0); /* otherwise the normal would flip */
         else
             x[e] = det;
     }
@@ -79,7 +79,7 @@ static double square_distance(const double a[3], const double b[3]) {
     return sum;
 }
 
-/* The rig's skinned normals against those of the triangles of its own frames: what blending gets wrong. Vertices are
+/* The rig's skinned normals against those of the triangles in its own frames: the error of blending. Vertices are
  * points. */
 static double by_hand(const test_context *test, pelt_model *model, bool inverse, double *degrees) {
     const pelt_mesh *mesh = &model->mesh;
@@ -115,7 +115,7 @@ static double by_hand(const test_context *test, pelt_model *model, bool inverse,
 static void measured_as_by_hand(void **state) {
     (void)state;
     static const char *const names[] = {"creature", "tube", "production"};
-    bool differ = false; /* the rules, somewhere */
+    bool differ = false; /* whether the two rules differ in any scene */
     for (size_t n = 0; n < PX_COUNT(names); n++) {
         test_context test;
         pelt_context *context = test_begin(&test, 2);
@@ -139,7 +139,7 @@ static void measured_as_by_hand(void **state) {
         assert_float_equal(d.inverse_normal_degrees, degrees[1], 1e-4 * degrees[1]);
         assert_true(d.error_rms == 0 && d.normal_rms == 0 && d.normal_degrees == 0);
         test_ok(&test, pelt_compare_clips(context, &skinned, &plain, &model->mesh, &turned, NULL));
-        assert_memory_equal(&d, &turned, sizeof d); /* whichever of them is the rig */
+        assert_memory_equal(&d, &turned, sizeof d); /* independent of which clip is the rig */
         test_ok(&test, pelt_compare_clips(context, &plain, &plain, &model->mesh, &d, NULL));
         assert_true(d.normal_rms == 0 && isnan(d.skinned_normal_rms) && isnan(d.skinned_normal_degrees));
         test_ok(&test, pelt_compare_clips(context, &plain, &skinned, NULL, &d, NULL));
@@ -150,7 +150,8 @@ static void measured_as_by_hand(void **state) {
     assert_true(differ);
 }
 
-/* Of points with several vertices, the first one's normals are read, wherever it is; and of a run of points, its own. */
+/* For points with several vertices, the normal of the first vertex is used, wherever it is; a range of points reads its
+ * own. */
 static void normals_of_points(void **state) {
     (void)state;
     test_context test;
@@ -164,7 +165,7 @@ static void normals_of_points(void **state) {
     uint32_t *points = pelt_model_alloc(context, model, mesh->vertex_count, sizeof *points);
     assert_non_null(points);
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
-        points[i] = (mesh->vertex_count - 1 - i) / 2; /* backwards */
+        points[i] = (mesh->vertex_count - 1 - i) / 2; /* in reverse order */
     test_ok(&test, pelt_model_set_points(context, model, (mesh->vertex_count + 1) / 2, points));
     test_ok(&test, make_clip(context, model, true, &by_point));
     enum { ROW = 3 * PELT_NORMAL_RULES };
@@ -176,7 +177,7 @@ static void normals_of_points(void **state) {
         uint32_t first = 0;
         while (points[first] != p)
             first++;
-        /* not the accurate ones: their gradients are those of the welded surface, which differs */
+        /* accurate normals are not compared: their gradients are those of the welded surface, which differs */
         assert_memory_equal(all + (size_t)ROW * first, some + (size_t)ROW * (p - 2), 6 * sizeof *all);
     }
     for (uint32_t i = 0; i + 20 <= mesh->vertex_count; i += 20) {
@@ -190,7 +191,7 @@ static void normals_of_points(void **state) {
     test_end(&test);
 }
 
-/* Pictures show normals as engines skin them: by the first of both rules, where the part has a skin; else by the second. */
+/* Pictures show normals as engines skin them: by the first rule if the part has a skin, else by the second. */
 static void pictures_are_alike(void **state) {
     (void)state;
     test_context test;
@@ -220,9 +221,9 @@ static void pictures_are_alike(void **state) {
     test_end(&test);
 }
 
-/* ---- What corrections report ------------------------------------------------------------------------------ */
+/* ---- Report of corrections -------------------------------------------------------------------------------- */
 
-/* The frames of a motion, blown up by a wave that runs through them; in the model's memory. */
+/* The frames of a motion, inflated by a wave; in the model's memory. */
 static pelt_clip waving(const test_context *test, pelt_model *model) {
     pelt_clip clip;
     test_ok(test, make_clip(test->context, model, false, &clip));
@@ -247,7 +248,7 @@ static void corrections_report_the_same(void **state) {
     pelt_model *model = make_scene(context, "creature", &result);
     test_ok(&test, result);
     pelt_clip target = waving(&test, model), before, after;
-    pelt_mesh mesh; /* with the normals of its triangles: what is wanted */
+    pelt_mesh mesh; /* with the normals of its triangles as the target */
     pelt_correct_desc desc = pelt_correct_desc_default();
     pelt_correct_report report;
     desc.rank = 2;

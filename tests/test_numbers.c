@@ -1,4 +1,4 @@
-/* Numbers to text and back: floats read back bit for bit, spellings are short, odd spellings are understood. */
+/* Numbers to text and back: floats round-trip bit for bit, text is short, unusual notations are parsed. */
 #include "support.h"
 
 #include "core/core.h"
@@ -28,13 +28,13 @@ static void floats_read_back(void **state) {
     for (int i = 0; i < 2000000; i++) {
         uint32_t bits = (uint32_t)test_random_bits(&random);
         if (i % 4 == 1)
-            bits = (bits & 0x807FFFFFu) | (118u + (bits >> 23) % 16) << 23; /* what meshes are made of */
+            bits = (bits & 0x807FFFFFu) | (118u + (bits >> 23) % 16) << 23; /* typical values of meshes */
         if (i % 4 == 2)
             bits &= 0x807FFFFFu; /* denormal */
         if ((bits & 0x7F800000u) != 0x7F800000u)
             check_float(&buffer, px_float_from_bits(bits));
     }
-    for (uint32_t exponent = 0; exponent < 255; exponent++) /* around powers of two gaps between floats change */
+    for (uint32_t exponent = 0; exponent < 255; exponent++) /* the spacing of floats changes at powers of two */
         for (uint32_t step = 0; step < 3; step++)
             check_float(&buffer, px_float_from_bits((exponent << 23) + step - (exponent > 0)));
     px_buffer_free(&buffer);
@@ -100,7 +100,7 @@ static void odd_spellings(void **state) {
         assert_int_equal(px_parse_double(text, text + strlen(text), &value) - text, rows[i].length);
         if (value != rows[i].value && fabs(value - rows[i].value) > 3e-16 * fabs(rows[i].value))
             fail_msg("%s was read as %.17g", text, value);
-        for (size_t cut = 0; cut <= strlen(text); cut++) { /* sanitizers see a byte too many */
+        for (size_t cut = 0; cut <= strlen(text); cut++) { /* exact size, so that sanitizers detect overruns */
             char *exact = malloc(cut + (cut == 0));
             memcpy(exact, text, cut);
             assert_true(px_parse_double(exact, exact + cut, &value) <= exact + cut);

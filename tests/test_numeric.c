@@ -1,4 +1,5 @@
-/* Dense algebra against naive sums and the identities that define each decomposition; 3×3 on everything degenerate. */
+/* Dense linear algebra against plain sums and the identities that define each decomposition; 3×3 on degenerate
+ * input. */
 #include "support.h"
 
 #include "numeric/numeric.h"
@@ -65,7 +66,7 @@ static void products(void **state) {
             assert_near(px_matrix_of(c, m, n), want, 1e-13);
             assert_true(c[m * n] == guard);
         }
-    c[0] = NAN; /* beta 0 does not look at c */
+    c[0] = NAN; /* beta 0 does not read c */
     px_gemm(1, px_matrix_of(a, 1, 2), px_matrix_of(b, 2, 1), 0, px_matrix_of(c, 1, 1));
     assert_true(isfinite(c[0]));
     c[0] = NAN;
@@ -132,7 +133,7 @@ static void cholesky_solves(void **state) {
             px_gemm(1, px_matrix_of(spd, n, n), px_matrix_of(x, n, k), 0, px_matrix_of(b, n, k));
             for (size_t r = 0; r < n; r++)
                 for (size_t c = r + 1; c < n; c++)
-                    factor[r * n + c] = NAN; /* the upper triangle is not looked at */
+                    factor[r * n + c] = NAN; /* the upper triangle is not read */
             for (size_t r = 0; r < n; r++)
                 for (size_t c = 0; c < k; c++)
                     turned[c * n + r] = b[r * k + c];
@@ -371,7 +372,7 @@ static void special_small_matrices(void **state) {
     px_polar3(bad, r, NULL);
     assert_memory_equal(r, one, sizeof one);
     check3((double[9]){DBL_MAX, 0, 0, 0, DBL_MAX, 0, 0, 0, DBL_MAX});
-    /* flattened or shrunk to a line, but not turned */
+    /* flattened or shrunk to a line, but not rotated */
     static const double flat[][9] = {{2, 0, 0, 0, 3, 0, 0, 0, 0},
                                      {0, 0, 0, 0, 3, 0, 0, 0, 0},
                                      {1, 0, 0, 0, 0, 0, 0, 0, 0},
@@ -382,7 +383,7 @@ static void special_small_matrices(void **state) {
     }
 }
 
-/* No rotation is nearer than the polar one: tr(Rᵀ·A) is largest there. */
+/* The polar rotation is the nearest: it maximises tr(Rᵀ·A). */
 static void polar_is_nearest(void **state) {
     (void)state;
     test_random random = {8};
@@ -402,7 +403,7 @@ static void polar_is_nearest(void **state) {
     }
 }
 
-/* left · diag(s) · rightᵀ has the inverse right · diag(1/s) · leftᵀ; where s is too small it counts as the least. */
+/* left · diag(s) · rightᵀ has the inverse right · diag(1/s) · leftᵀ; small s are clamped to the minimum. */
 static void inverses(void **state) {
     (void)state;
     static const struct {
@@ -418,7 +419,7 @@ static void inverses(void **state) {
             double left[9], right[9], a[9], wanted[9], out[9], us[9], vs[9];
             random_rotation(&random, left);
             random_rotation(&random, right);
-            bool unique = true; /* without these, directions of no length are anyone's choice */
+            bool unique = true; /* without these, directions of zero length are arbitrary */
             for (int e = 0; e < 9; e++) {
                 us[e] = left[e] * cases[n].s[e % 3];
                 vs[e] = right[e] / cases[n].counted[e % 3];
@@ -440,11 +441,11 @@ static void inverses(void **state) {
 int openblas_get_num_threads(void);
 void openblas_set_num_threads(int count);
 
-/* The thread count of OpenBLAS belongs to the process: a solver leaves it alone, pelt_blas_single_thread changes it. */
+/* The thread count of OpenBLAS is global to the process: a solver does not change it, pelt_blas_single_thread does. */
 static void blas_threads_are_the_hosts(void **state) {
     (void)state;
     if (test_under_thread_sanitizer())
-        skip(); /* it takes the hand-over between threads of OpenBLAS, which is not instrumented, for races */
+        skip(); /* it reports the synchronisation in OpenBLAS, which is not instrumented, as races */
     openblas_set_num_threads(2);
     assert_int_equal(openblas_get_num_threads(), 2);
     test_context test;

@@ -1,4 +1,4 @@
-/* OBJ: what is read from every kind of line, what is refused and how, what survives reading and writing. */
+/* OBJ: every kind of line, rejected files and their error messages, data preserved by reading and writing. */
 #include "support.h"
 
 #include "core/core.h"
@@ -111,7 +111,7 @@ static void plain_triangles(void **state) {
     test_end(&test);
 }
 
-/* Everything that may stand in a file, and odd white space. */
+/* All statements of the format, and unusual white space. */
 static void strange_lines(void **state) {
     (void)state;
     static const char text[] = "\xEF\xBB\xBF# comment ending in a backslash \\\r\n"
@@ -176,8 +176,8 @@ static void vertices_split_at_seams(void **state) {
     check_uints(mesh->triangles, 24,
                 (uint32_t[]){0, 1, 2, 0, 2, 3, 5, 1, 2, 6, 1, 2, 7, 1, 2, 5, 2, 3, 8, 9, 10, 11, 12, 13});
     check_floats(mesh->uvs, 14, (float[]){0, 0, 1, 0, 1, 1, 0, 1, 0, 0, 0.25f, 0.75f, 0, 0});
-    check_floats(mesh->normals + 6 * 3, 3, (float[]){0, 0.6f, 0.8f}); /* made unit */
-    check_floats(mesh->normals + 8 * 3, 3, (float[]){0, 0, 1});       /* computed: its corner has none */
+    check_floats(mesh->normals + 6 * 3, 3, (float[]){0, 0.6f, 0.8f}); /* normalised */
+    check_floats(mesh->normals + 8 * 3, 3, (float[]){0, 0, 1});       /* computed: its corner has no normal */
     check_floats(mesh->normals + 4 * 3, 3, (float[]){0, 0, 1});       /* in no face */
     static const struct {
         const char *name, *material;
@@ -212,7 +212,7 @@ static void indices_may_point_forward(void **state) {
     test_end(&test);
 }
 
-/* The pole of a sphere: one point, many texture coordinates. Comparing each with all others would take minutes. */
+/* The pole of a sphere: one point, many texture coordinates. A quadratic search would take minutes. */
 static void many_seams_at_one_point(void **state) {
     (void)state;
     test_context test;
@@ -297,7 +297,7 @@ static void memory_may_run_out(void **state) {
     snprintf(path, sizeof path, "%s/out.obj", folder);
     test_fail_each_allocation(1, load_and_save, path);
     unlink(path);
-    assert_int_equal(rmdir(folder), 0); /* nothing else was left behind */
+    assert_int_equal(rmdir(folder), 0); /* no other file remains */
 }
 
 static void reading_can_be_cancelled(void **state) {
@@ -340,7 +340,7 @@ static void round_trip_keeps_all(void **state) {
     rmdir(folder);
 }
 
-/* As one object: groups in place of objects, all points in their order, and none without a line or a face. */
+/* Saved as one object: groups instead of objects, all points in order, each used by a line or a face. */
 static void parts_may_be_one_object(void **state) {
     (void)state;
     static const char file[] = "v 0 0 9\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 8\nv 0 0 7\no Left\nusemtl red\nf 4 3 2\n"
@@ -372,13 +372,13 @@ static void parts_may_be_one_object(void **state) {
     }
     pelt_model_destroy(model);
     test_ok(&test, load_text(test.context, "v 1 2 3\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 2 3 4\n", &model));
-    test_ok(&test, pelt_save(test.context, model, path, &desc)); /* one point alone: a line to another */
+    test_ok(&test, pelt_save(test.context, model, path, &desc)); /* an isolated point: a line to another point */
     char *text = read_whole(path);
     assert_non_null(strstr(text, "f 2 3 4\nl 1 2\n"));
     free(text);
     pelt_model_destroy(model);
     test_ok(&test, load_text(test.context, "v 1 2 3\n", &model));
-    test_ok(&test, pelt_save(test.context, model, path, &desc)); /* nothing to hold it with */
+    test_ok(&test, pelt_save(test.context, model, path, &desc)); /* a single point: no line is possible */
     pelt_model_destroy(model);
     test_end(&test);
     unlink(path);
@@ -446,7 +446,7 @@ static void random_files_come_back(void **state) {
     rmdir(folder);
 }
 
-/* A model from elsewhere: no document, values shared between vertices, names that would break lines. */
+/* A model of another source: no document, values shared between vertices, names that would break lines. */
 static void other_models_are_written(void **state) {
     (void)state;
     test_context test;
@@ -471,7 +471,7 @@ static void other_models_are_written(void **state) {
     size_t lines = 0;
     for (const char *c = text; (c = strstr(c, "\nvn ")); c++)
         lines++;
-    assert_int_equal(lines, 2); /* each value once */
+    assert_int_equal(lines, 2); /* each value is written once */
     free(text);
     pelt_model_destroy(again);
     model->mesh.positions[4] = NAN;
@@ -485,7 +485,7 @@ static void other_models_are_written(void **state) {
     rmdir(folder);
 }
 
-/* An algorithm gave vertices that shared a `vn` different normals. */
+/* An algorithm assigned different normals to vertices that shared a `vn`. */
 static void changed_normals_are_written(void **state) {
     (void)state;
     test_context test;
@@ -503,7 +503,7 @@ static void changed_normals_are_written(void **state) {
     rmdir(folder);
 }
 
-/* Every cut of a file is read or refused, and sanitizers watch for a byte too many. */
+/* Every truncated file is read or rejected; sanitizers detect overruns. */
 static void cut_anywhere(void **state) {
     (void)state;
     for (size_t size = 0; size < sizeof seams; size++) {

@@ -1,4 +1,4 @@
-/* Pages: what the blocks hold, text that would end an element, wide and narrow frames, failures. */
+/* HTML pages: data blocks, text that would end an element, wide and narrow frames, failures. */
 #include "core/json.h"
 #include "support.h"
 #include "view/page.h"
@@ -31,7 +31,7 @@ static void read_page(page_file *file) {
 static void end_page(page_file *file) {
     free(file->text);
     unlink(file->path);
-    assert_int_equal(rmdir(file->folder), 0); /* nothing else was left */
+    assert_int_equal(rmdir(file->folder), 0); /* no other file remains */
 }
 
 /* The content of an element; NULL: there is none. */
@@ -112,7 +112,7 @@ static void test_blocks(void **state) {
     test_ok(&test, pelt_page_save(context, model, &desc, file.path));
     read_page(&file);
 
-    /* The program is around the data, and the data is the only thing that is added. */
+    /* The page is the viewer program with the data inserted, and nothing else. */
     assert_memory_equal(file.text, px_page_head, px_page_head_size);
     assert_memory_equal(file.text + strlen(file.text) - px_page_tail_size, px_page_tail, px_page_tail_size);
 
@@ -120,7 +120,7 @@ static void test_blocks(void **state) {
     uint8_t *bytes = decode_block(&file, "model", &size);
     pelt_model *back;
     test_ok(&test, pelt_load_memory(context, bytes, size, "model.glb", NULL, &back));
-    assert_int_equal(back->mesh.vertex_count, 16); /* every part has all of them */
+    assert_int_equal(back->mesh.vertex_count, 16); /* every part stores all vertices */
     pelt_model_destroy(back);
     free(bytes);
     uint32_t *points = (uint32_t *)(void *)decode_block(&file, "points", &size);
@@ -167,7 +167,7 @@ static void test_data_and_report(void **state) {
     const px_json *data = read_data(arena, &file), *json = px_json_at(px_json_get(data, "clips"), 0);
     assert_string_equal(px_json_string(px_json_get(data, "title"), ""), desc.title);
     assert_string_equal(px_json_string(px_json_get(json, "name"), ""), "up");
-    assert_null(px_json_get(json, "motion")); /* the model has none */
+    assert_null(px_json_get(json, "motion")); /* the model has no motion */
     assert_int_equal(px_json_uint(px_json_get(json, "points"), 100, 0), 8);
     for (uint32_t k = 0; k < 3; k++)
         assert_true(px_json_double(px_json_at(px_json_get(json, "times"), k), -1) == (double)times[k]);
@@ -177,7 +177,7 @@ static void test_data_and_report(void **state) {
     const px_json *report = px_json_get(data, "report"), *warnings = px_json_get(report, "warnings");
     assert_string_equal(px_json_string(px_json_at(warnings, 0), ""), "</script><!-- <b>");
     assert_string_equal(px_json_string(px_json_at(warnings, 1), ""), "<");
-    assert_string_equal(px_json_get(report, "error_rms")->text, "0.10"); /* as it was spelt */
+    assert_string_equal(px_json_get(report, "error_rms")->text, "0.10"); /* original notation */
     px_arena_destroy(arena);
     end_page(&file);
     pelt_model_destroy(model);
@@ -195,7 +195,7 @@ static pelt_result read_cloud(pelt_context *context, const void *user, uint32_t 
         float x = (float)(first + i) / CLOUD;
         out[3 * i] = 100 + x * (float)(frame + 1);
         out[3 * i + 1] = x * x - 0.5f;
-        out[3 * i + 2] = 7; /* a box without depth */
+        out[3 * i + 2] = 7; /* zero extent */
     }
     return PELT_OK;
 }
@@ -213,7 +213,7 @@ static pelt_model *make_cloud(pelt_context *context, pelt_clip *clip) {
     return model;
 }
 
-/* Frames as 16-bit numbers are off by half a step of their box at most. */
+/* Frames as 16-bit numbers are off by at most half a step of their box. */
 static void test_narrow_frames(void **state) {
     (void)state;
     test_context test;

@@ -1,4 +1,4 @@
-/* What people give vertices: brightness of pictures at UVs, vertex attributes by name, numbers in text files. */
+/* Painted vertex values: brightness of images at UVs, vertex attributes by name, numbers in text files. */
 #include "core/core.h"
 #include "gltf_build.h"
 #include "view/view.h"
@@ -31,7 +31,7 @@ static void brightness_at_places(void **state) {
     begin(&p);
     test_begin(&test, 1);
     test_ok(&test, px_png_write(test.context, p.path, 2, 2, four));
-    /* Centres of the pixels, with v upwards; one side further; halfway between pixels; across the border; no place. */
+    /* Centres of the pixels, with v upwards; one period further; halfway between pixels; across the border; NaN. */
     const float uvs[] = {0.25f, 0.75f,  0.75f, 0.75f, 0.25f, 0.25f, 0.75f, 0.25f,
                          1.75f, -0.25f, 0.5f,  0.75f, 0,     0.75f, NAN,   0};
     const double wanted[] = {0, 1, 0.2126, 0.0722, 1, 0.5, 0.5};
@@ -83,7 +83,7 @@ static void pictures_that_are_none(void **state) {
     test_begin(&test, 1);
     test_fails(&test, pelt_image_luminance(test.context, p.path, uv, 1, &out), PELT_ERROR_INPUT, "p.png");
     test_ok(&test, px_png_write(test.context, p.path, 2, 2, four));
-    for (long size = 0; size < 70; size += 3) { /* cut anywhere in front of the last pixels */
+    for (long size = 0; size < 70; size += 3) { /* truncated anywhere before the last pixels */
         assert_int_equal(truncate(p.path, size), 0);
         test_fails(&test, pelt_image_luminance(test.context, p.path, uv, 1, &out), PELT_ERROR_INPUT, "p.png: ");
         test_ok(&test, px_png_write(test.context, p.path, 2, 2, four));

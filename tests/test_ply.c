@@ -66,7 +66,7 @@ static void check_fails(const char *text, const char *words) {
 
 /* ---- Reading ---------------------------------------------------------------------------------------------- */
 
-/* A quad and a triangle with normals and texture coordinates between properties and elements that nobody knows. */
+/* A quad and a triangle with normals and texture coordinates between unknown properties and elements. */
 static void everything_in_text(void **state) {
     (void)state;
     static const char text[] =
@@ -162,7 +162,7 @@ static void negative_numbers(void **state) {
     test_end(&test);
 }
 
-/* Lone carriage returns end lines; then a body that begins with a line feed is whole. */
+/* Lone carriage returns end lines; a body that begins with a line feed is then read in full. */
 static void lone_carriage_return(void **state) {
     (void)state;
     static const char text[] = "ply\rformat binary_little_endian 1.0\relement vertex 1\rproperty uchar x\r"
@@ -211,7 +211,7 @@ static void face_texcoords(void **state) {
     test_end(&test);
 }
 
-/* Polygons of any size behind each other: lists grow by more than twice what they held. */
+/* Consecutive polygons of very different sizes: lists grow by more than a factor of two. */
 static void growing_polygons(void **state) {
     (void)state;
     static const uint32_t sizes[] = {3, 300, 3000, 4, 20000, 60000};
@@ -276,7 +276,7 @@ static void refused(void **state) {
     check_fails(TRIANGLE "0 0 0 1 inf 0 0 1 0 3 0 1 2 ", "vertex 1: the position is not finite");
 }
 
-/* Counts that no file holds cost neither time nor memory. */
+/* Impossible counts cost neither time nor memory. */
 static void hostile_sizes(void **state) {
     (void)state;
     check_fails(HEAD "element vertex 4000000000\n" XYZ "end_header\n0 0 0\n", "promises 4000000000 of 'vertex'");
@@ -393,7 +393,7 @@ static void every_encoding_comes_back(void **state) {
     test_end(&test);
 }
 
-/* A pattern holds a clip; a folder with other meshes beside is read by the first format of the table alone. */
+/* A file pattern is a clip; in a folder with other meshes, only the first format of the table is read. */
 static void sequences(void **state) {
     (void)state;
     test_context test;
@@ -438,7 +438,7 @@ static void sequences(void **state) {
     test_end(&test);
 }
 
-/* ---- No memory -------------------------------------------------------------------------------------------- */
+/* ---- Out of memory ---------------------------------------------------------------------------------------- */
 
 static pelt_result read_and_write(pelt_context *context, void *user) {
     const ply_bytes *bytes = user;

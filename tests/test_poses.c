@@ -1,4 +1,4 @@
-/* Poses of joints from files, and angles. */
+/* Poses of joints from files, and Euler angles. */
 #include "support.h"
 
 #include "core/core.h"
@@ -38,7 +38,7 @@ static void same_rotation(const float *a, double x, double y, double z, double w
     assert_float_equal(fabs(dot), 1, 1e-6);
 }
 
-/* About x, then y, then z, none of which move along; behind them the rest pose. */
+/* Extrinsic rotations about x, then y, then z, followed by the rest rotation: rest · Rz · Ry · Rx. */
 static void angles(void **state) {
     (void)state;
     pelt_transform rest = {.rotation = {0, 0, 0, 1}}, local = rest;
@@ -91,7 +91,8 @@ static void several_poses(void **state) {
     end(&test, model);
 }
 
-/* A skeleton without a motion stands in the pose; one with other axes turns in the world as far as from its own rest. */
+/* A skeleton without a motion stands in the pose; one with other axes gets the same world rotation from its own rest
+ * pose. */
 static void poses_of_skeletons(void **state) {
     (void)state;
     test_context test;

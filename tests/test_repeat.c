@@ -1,11 +1,12 @@
-/* Operations that replace data of a model, called again and again: the model's memory must not grow, and what a failed call
- * took is given back. */
+/* Operations that replace data of a model, called repeatedly: the model's memory must not grow, and a failed call frees
+ * what it allocated. */
 #include "support.h"
 
 #include "scenes.h"
 
-#define CALLS 20 /* the first three may leave what is computed once, such as the weld */
-/* Arrays of reports last as long as the model: less than 3 kB a call here. Skin or morphs of a call take at least 50 kB. */
+#define CALLS 20 /* the first three may keep data that is computed once, such as the weld */
+/* Arrays of reports live as long as the model: less than 3 kB per call here. Skin or morphs of a call take at least 50
+ * kB. */
 #define REPORT_SIZE ((size_t)3 * 1024)
 #define CHUNK_SIZE  ((size_t)64 * 1024) /* memory grows in steps of this size */
 
@@ -137,7 +138,7 @@ typedef struct row {
     const char *name, *scene;
     uint32_t vertices, frames;
     operation *run;
-    bool restored; /* adds to what is there: the model gets its old data again before each call, as after an undo */
+    bool restored; /* appends: the old data is restored before each call, as by an undo */
 } row;
 
 static const row rows[] = {
@@ -199,12 +200,12 @@ static void memory_does_not_grow(void **state) {
     }
 }
 
-/* Any of the allocations of a call fails: the model stays as it was, also in size. */
+/* When any allocation of a call fails, the model and its memory size are unchanged. */
 static void failed_calls_give_back(void **state) {
     (void)state;
     fixture f;
     begin(&f, &rows[0]);
-    test_ok(&f.test, smooth(&f)); /* welds the mesh and starts the context's threads, which both stay */
+    test_ok(&f.test, smooth(&f)); /* creates the weld and the context's threads, which are kept */
     size_t before = pelt_context_memory(f.test.context).current;
     const float *weights = f.model->skin.weights;
     uint32_t failures = 0;

@@ -1,4 +1,4 @@
-/* Normals and tangents that turn with a surface whose rest pose changes. */
+/* Normals and tangents that rotate with a surface whose rest pose changes. */
 #include "support.h"
 
 #include "rest/rest.h"
@@ -7,7 +7,7 @@
 
 enum { CUBE = 24 };
 
-/* A cube whose faces have corners of their own (hard edges), welded where they meet. */
+/* A cube with separate corners per face (hard edges), welded where they meet. */
 typedef struct cube {
     float positions[CUBE][3], normals[CUBE][3], tangents[CUBE][4];
     uint32_t triangles[12][3], weld[CUBE], firsts[8];
@@ -72,7 +72,7 @@ static void turned_surface(void **state) {
     pelt_context *context = test_begin(&test, 1);
     cube c;
     make_cube(&c);
-    for (int n = 0; n < 6; n++) { /* turned, grown and moved; not at all; upside down */
+    for (int n = 0; n < 6; n++) { /* rotated, scaled and moved; unchanged; upside down */
         float positions[CUBE][3], normals[CUBE][3], tangents[CUBE][4], wanted[3];
         double angle = 3.14159265358979 * n / 5;
         for (int i = 0; i < CUBE; i++) {
@@ -92,7 +92,7 @@ static void turned_surface(void **state) {
     test_end(&test);
 }
 
-/* However a surface bends, the normals and tangents of what is welded turn as one: hard edges stay as hard. */
+/* However a surface bends, the normals and tangents of a welded vertex rotate as one: hard edges stay as hard. */
 static void bent_surface(void **state) {
     (void)state;
     test_context test;
@@ -123,7 +123,7 @@ static void bent_surface(void **state) {
     test_end(&test);
 }
 
-/* A sheet has no third direction, a lone vertex none at all: what is left open must not be made up. */
+/* A flat sheet has no third direction, an isolated vertex none: undetermined directions must not be invented. */
 static void little_surface(void **state) {
     (void)state;
     test_context test;
@@ -143,13 +143,13 @@ static void little_surface(void **state) {
     test_ok(&test, px_turn_normals(context, &mesh, turned[0], out[0], NULL));
     for (int i = 0; i < 4; i++) {
         rotate(1.1, normals[i], wanted);
-        assert_near(out[i], i == 2 ? (const float[3]){0, 0, 1} : wanted, 2e-6); /* a normal of no length is replaced */
+        assert_near(out[i], i == 2 ? (const float[3]){0, 0, 1} : wanted, 2e-6); /* a zero normal is replaced */
     }
-    assert_near(out[4], normals[4], 0); /* nothing says how it turned */
+    assert_near(out[4], normals[4], 0); /* its rotation is undetermined */
     test_end(&test);
 }
 
-/* Without normals of its own, a mesh gets those of the new surface. */
+/* A mesh without normals gets those of the new surface. */
 static void made_normals(void **state) {
     (void)state;
     test_context test;

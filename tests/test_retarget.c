@@ -1,4 +1,4 @@
-/* Retargeting: what names mean, and where joints go, on skeletons small enough to work out by hand. */
+/* Retargeting: meaning of joint names, and joint positions on skeletons small enough to compute by hand. */
 #include "support.h"
 
 #include "core/math3.h"
@@ -6,7 +6,7 @@
 
 /* ---- Names ------------------------------------------------------------------------------------------------ */
 
-/* A model with these joints, "name" or "name<parent", all at their parent's place. Names must stay. */
+/* A model with these joints, "name" or "name<parent", all at their parent's position. Names must outlive the model. */
 static pelt_model *make_joints(pelt_context *context, const char *const *names, uint32_t count) {
     pelt_model *model;
     if (pelt_model_create(context, &model) != PELT_OK)
@@ -79,7 +79,7 @@ static void words_of_many_programs(void **state) {
         if (names[r].body != rows[r].body || names[r].side != rows[r].side)
             fail_msg("'%s' is read as part %d, side %d", rows[r].name, names[r].body, names[r].side);
     pelt_model_destroy(model);
-    /* The same words alone mean something else. */
+    /* The same names in isolation have another meaning. */
     static const char *const alone[] = {"root", "LeftHip", "LeftKnee", "LeftShoulder", "LeftElbow"};
     static const px_body_part parts[] = {PX_BODY_HIPS, PX_BODY_THIGH, PX_BODY_SHIN, PX_BODY_UPPER_ARM, PX_BODY_FOREARM};
     model = make_joints(test.context, alone, 5);
@@ -108,19 +108,19 @@ static void joints_find_partners(void **state) {
     pelt_retarget_desc desc = pelt_retarget_desc_default();
     desc.map = "# weapons\n\n  prop = weapon # here\r\nthigh_r =\n";
     test_ok(&test, pelt_match_joints(test.context, &a->skeleton, &b->skeleton, &desc, matches));
-    check_match(&matches[0], PELT_NONE, PELT_MATCH_NONE); /* not "root": that is the motion's pelvis */
+    check_match(&matches[0], PELT_NONE, PELT_MATCH_NONE); /* not matched to "root": that is the motion's pelvis */
     check_match(&matches[1], 0, PELT_MATCH_BODY);
-    check_match(&matches[2], 1, PELT_MATCH_BODY); /* three spines on two */
+    check_match(&matches[2], 1, PELT_MATCH_BODY); /* three spines mapped to two */
     check_match(&matches[3], 2, PELT_MATCH_BODY);
     check_match(&matches[4], 2, PELT_MATCH_BODY);
-    check_match(&matches[5], 4, PELT_MATCH_BODY); /* one neck on two: the upper one's */
+    check_match(&matches[5], 4, PELT_MATCH_BODY); /* one neck mapped to the upper of two */
     check_match(&matches[6], 5, PELT_MATCH_ALIKE);
     check_match(&matches[7], 6, PELT_MATCH_BODY);
     check_match(&matches[8], 7, PELT_MATCH_BODY);
     check_match(&matches[9], PELT_NONE, PELT_MATCH_MAP);
     check_match(&matches[10], 9, PELT_MATCH_MAP);
     check_match(&matches[11], 10, PELT_MATCH_ALIKE);
-    check_match(&matches[12], 11, PELT_MATCH_NAME); /* each its own */
+    check_match(&matches[12], 11, PELT_MATCH_NAME); /* each matches its own name */
     check_match(&matches[13], 12, PELT_MATCH_NAME);
     static const struct {
         const char *map, *words;
@@ -137,7 +137,7 @@ static void joints_find_partners(void **state) {
     test_end(&test);
 }
 
-/* Meshes are often named like the joints that move them: those are no part of the chain. */
+/* Meshes often have the names of the joints that move them: they are not part of the chain. */
 static void meshes_named_like_joints(void **state) {
     (void)state;
     static const char *const rig[] = {"pelvis", "spine_01", "spine_02", "head"};
@@ -156,13 +156,13 @@ static void meshes_named_like_joints(void **state) {
     test_end(&test);
 }
 
-/* Where no name says hips, the lowest joint that the legs and the upper body hang from is the hips. */
+/* Without a joint named hips, the lowest common ancestor of the legs and the upper body is the hips. */
 static void hips_by_structure(void **state) {
     (void)state;
     enum { COUNT = 5 };
     static const struct {
         const char *names[COUNT];
-        uint32_t hips; /* PELT_NONE: there are none */
+        uint32_t hips; /* PELT_NONE: no hips */
     } rows[] = {
         {{"Armature", "Body", "Head", "Leg_L", "Leg_R"}, 1}, {{"Root", "Body", "Head", "Leg_L", "Leg_R"}, 1},
         {{"Root", "Ghost", "Head", "Arm_L", "Arm_R"}, 1},    {{"Root", "Torso", "Head", "Leg_L", "Leg_R"}, 1},
@@ -280,7 +280,7 @@ static void skinned_meshes_stay(void **state) {
     const pelt_motion *motion = &rig->motions[1];
     for (uint32_t t = 0; t < motion->track_count; t++)
         assert_int_not_equal(motion->tracks[t].joint, HEAD);
-    part.skinned = false; /* it follows the node: that moves */
+    part.skinned = false; /* an unskinned mesh follows the node: it moves */
     test_ok(&test, put_on(test.context, source, rig, NULL, &report));
     assert_int_equal(report.matched, 12);
     rig->mesh.parts = NULL;
@@ -290,7 +290,7 @@ static void skinned_meshes_stay(void **state) {
     test_end(&test);
 }
 
-/* The same body twice as large, z up, facing −y, with bones that have rest rotations, and an arm that hangs down. */
+/* The same body at twice the size, z up, facing −y, with rest rotations, and an arm that hangs down. */
 static pelt_model *make_other(pelt_context *context) {
     static const char *const names[] = {"pelvis", "spine_01", "head",   "upperarm_l", "lowerarm_l",
                                         "hand_l", "thigh_l",  "calf_l", "foot_l",     "thigh_r",
@@ -351,7 +351,7 @@ static void onto_another_body(void **state) {
     test_end(&test);
 }
 
-/* Legs that do not hang from the hips stay with them; what is above the hips has places of its own. */
+/* Legs that are not children of the hips stay with them; joints above the hips get translations of their own. */
 static void what_travels(void **state) {
     (void)state;
     static const char rig_text[] =
@@ -373,8 +373,8 @@ static void what_travels(void **state) {
     test_end(&test);
 }
 
-/* One vertex with all its weight at each of these joints, and triangles of three that follow each other. False: there is
- * no memory. */
+/* One vertex with all its weight at each of these joints, and triangles of three consecutive ones. False: out of
+ * memory. */
 static bool put_skin(pelt_context *context, pelt_model *rig, const char *const *names, uint32_t count) {
     pelt_affine globals[32];
     pelt_skin *skin = &rig->skin;
@@ -410,7 +410,7 @@ static bool put_skin(pelt_context *context, pelt_model *rig, const char *const *
     return true;
 }
 
-/* Legs and spine hang from a joint whose name says nothing: it is the hips, and nothing stays behind. */
+/* Legs and spine are children of a joint without a meaningful name: it is the hips, and nothing stays behind. */
 static void unnamed_hips(void **state) {
     (void)state;
     static const char rig_text[] =
@@ -428,8 +428,8 @@ static void unnamed_hips(void **state) {
     check_place(rig, "Upper", 1, 0, 5, 3);
     check_place(rig, "Head", 1, 0, 8, 3);
     check_place(rig, "LeftFoot", 1, 0, 1, 2);
-    check_place(rig, "Torso", 1, 0, 9, 0); /* beside the body */
-    /* Without partner but with weights, it follows the first joint that has one: the left thigh at (0, 5, 2). */
+    check_place(rig, "Torso", 1, 0, 9, 0); /* not part of the body */
+    /* Unmatched but with weights, it follows its first matched child: the left thigh at (0, 5, 2). */
     desc.map = "Lump =";
     assert_true(put_skin(test.context, rig, (const char *[]){"Lump"}, 1));
     test_ok(&test, put_on(test.context, source, rig, &desc, NULL));
@@ -441,13 +441,13 @@ static void unnamed_hips(void **state) {
     test_end(&test);
 }
 
-/* The arm of `walker`, and a joint without a partner below the spine. */
+/* The arm of `walker`, and an unmatched joint below the spine. */
 #define ARM_AND(name, place)                                                                                           \
     "HIERARCHY ROOT Hips\n{ OFFSET 0 0 0 JOINT Spine\n{ OFFSET 0 1 0 JOINT " name "\n{ OFFSET " place                  \
     " JOINT Tip\n{ OFFSET 0 0 1 } } JOINT LeftArm\n{ OFFSET 1 1 0 JOINT LeftForeArm\n{ OFFSET 2 0 0 JOINT "            \
     "LeftHand\n{ OFFSET 2 0 0 } } } } }"
 
-/* Goals of inverse kinematics hang from the body, stand where a hand does, and carry its weights. */
+/* Inverse-kinematics goals are children of the body, lie at a hand, and carry its weights. */
 static void goals_follow_limbs(void **state) {
     (void)state;
     static const char goal_text[] = ARM_AND("Goal", "5 1 0");
@@ -457,7 +457,7 @@ static void goals_follow_limbs(void **state) {
     pelt_retarget_desc desc = pelt_retarget_desc_default();
     desc.ground = PELT_GROUND_KEEP;
     test_ok(&test, put_on(test.context, source, rig, &desc, NULL));
-    check_place(rig, "Goal", 1, 0, 7, -2); /* it moves nothing: it stays with the spine */
+    check_place(rig, "Goal", 1, 0, 7, -2); /* it moves no vertex: it stays with the spine */
     assert_true(put_skin(test.context, rig, (const char *[]){"LeftForeArm", "LeftHand", "Tip"}, 3));
     pelt_retarget_report report;
     test_ok(&test, put_on(test.context, source, rig, &desc, &report));
@@ -467,7 +467,7 @@ static void goals_follow_limbs(void **state) {
     assert_true(report.stretch < 1e-6 && !report.torn && test.warning_count == 0);
     pelt_model_destroy(rig);
     pelt_model_destroy(source);
-    /* A foot that has a partner but hangs from the ground stays at the end of its leg. */
+    /* A matched foot that is not a child of its leg stays at the end of the leg. */
     static const char kick[] = "HIERARCHY ROOT Hips\n{ OFFSET 0 0 0 CHANNELS 3 Xposition Yposition Zposition JOINT "
                                "LeftUpLeg\n{ OFFSET 1 0 0 CHANNELS 1 Xrotation JOINT LeftLeg\n{ OFFSET 0 -2 0 JOINT "
                                "LeftFoot\n{ OFFSET 0 -2 0 } } } }\nMOTION Frames: 2 Frame Time: 0.25\n"
@@ -485,7 +485,7 @@ static void goals_follow_limbs(void **state) {
     test_end(&test);
 }
 
-/* A leg without knee points to the middle of its vertices: it is aligned with the motion's leg, which is spread by 45
+/* A leg without a knee points to the centre of its vertices: it is aligned with the motion's leg, which is spread by 45
  * degrees at rest and straight in the motion. */
 static void limbs_of_one_bone(void **state) {
     (void)state;
@@ -511,7 +511,7 @@ static void limbs_of_one_bone(void **state) {
     test_end(&test);
 }
 
-/* Joints of equal names and nearly equal offsets leave their parents as the motion's do, in the rig's size. */
+/* Joints of equal names and nearly equal offsets keep the motion's offset from the parent, scaled to the rig. */
 static void equal_skeletons(void **state) {
     (void)state;
 #define GOAL(name, spine, place, channels)                                                                             \
@@ -544,7 +544,7 @@ static void equal_skeletons(void **state) {
     test_end(&test);
 }
 
-/* A joint that carries weights of the hand, stays with the body, and does not stand where a joint with a partner does. */
+/* A joint that carries weights of the hand, stays with the body, and is not at the position of a matched joint. */
 static void torn_meshes_are_reported(void **state) {
     (void)state;
     test_context test;

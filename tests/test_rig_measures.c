@@ -1,4 +1,4 @@
-/* The measures of bench/bench_bind on a rig whose numbers are known by hand, and bends against real poses. */
+/* The measures of bench/bench_bind on a rig with known values, and bends against real poses. */
 #include "support.h"
 
 #include "core/math3.h"
@@ -8,7 +8,7 @@
 
 /* ---- Rigs ------------------------------------------------------------------------------------------------- */
 
-/* Every triangle's vertices are its own; the last triangle hangs from joint 0 without a skin. */
+/* Every triangle has its own vertices; the last triangle is attached to joint 0 without a skin. */
 static pelt_model *make_model(pelt_context *context, uint32_t joint_count, uint32_t triangle_count) {
     pelt_model *model;
     assert_int_equal(pelt_model_create(context, &model), PELT_OK);
@@ -183,7 +183,7 @@ static void other_models_are_refused(void **state) {
 #define JOINTS    7u
 #define TRIANGLES 20u
 
-/* A tree of joints with turned frames; `extra` adds two small weights that the cut to four removes again. */
+/* A tree of joints with rotated frames; `extra` adds two small weights that the limit of four removes again. */
 static pelt_model *make_random(pelt_context *context, uint64_t seed, bool extra) {
     pelt_model *model = make_model(context, JOINTS, TRIANGLES);
     test_random shape = {1}, random = {seed};

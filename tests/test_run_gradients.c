@@ -1,5 +1,5 @@
 /* Accurate skinned normals: gradients of weights, kernels against each other and against the normals of a deformed
- * surface that is known in closed form. */
+ * surface in closed form. */
 #include "support.h"
 
 #include "core/core.h"
@@ -55,7 +55,7 @@ static void cross_unit(const double a[3], const double b[3], double out[3]) {
         out[c] /= sqrt(length2);
 }
 
-/* Normal by differences. `angle` NAN: at rest. */
+/* Normal by finite differences. `angle` NAN: at rest. */
 static void tube_normal(double along, double around, double angle, double out[3]) {
     const double h = 1e-5;
     double ends[4][3], d[2][3];
@@ -130,7 +130,7 @@ static pelt_skin_job make_job(const pelt_model *model, const pelt_affine *palett
                            .out_normals = normals};
 }
 
-/* RMS angle to the true normals, degrees, not counting the open ends, where differences are one-sided. */
+/* RMS angle to the true normals, degrees, without the open ends, where differences are one-sided. */
 static double tube_error(const float *normals, uint32_t rings, double angle) {
     double sum = 0, count = 0;
     uint32_t row = rings + 1;
@@ -145,7 +145,7 @@ static double tube_error(const float *normals, uint32_t rings, double angle) {
     return 180 / PI * sqrt(sum / count);
 }
 
-/* The plain rules keep their error on finer meshes; the accurate one converges. */
+/* The plain rules keep their error on finer meshes; the accurate rule converges. */
 static void converges_to_the_surface(void **state) {
     (void)state;
     double before = INFINITY;
@@ -171,7 +171,7 @@ static void converges_to_the_surface(void **state) {
         print_message("%u rings: cofactor %.3f°, accurate %.3f°\n", rings, plain, accurate);
         assert_true(plain > 5 && accurate < 0.25 * plain && accurate < 0.45 * before);
         before = accurate;
-        for (uint32_t c = 0; c < 3; c++) /* the seam: both vertices turn alike */
+        for (uint32_t c = 0; c < 3; c++) /* at the seam both vertices have the same normal */
             assert_float_equal(normals[3 * (rings + 1) + c], normals[3 * (2 * rings + 1) + c], 1e-5);
         free(normals), free(positions);
         pelt_model_destroy(model);
@@ -182,7 +182,7 @@ static void converges_to_the_surface(void **state) {
 
 /* ---- Kernels ----------------------------------------------------------------------------------------------- */
 
-/* Every body gives the same bits, for any range of vertices, among them vertices without gradients. */
+/* Every kernel gives the same bits, for any range of vertices, also for vertices without gradients. */
 static void bodies_agree(void **state) {
     (void)state;
     test_context test;
@@ -227,7 +227,7 @@ static void bodies_agree(void **state) {
     test_end(&test);
 }
 
-/* What pelt_compare_clips reads agrees with the kernels. */
+/* The values that pelt_compare_clips reads agree with the kernels. */
 static void poses_agree(void **state) {
     (void)state;
     test_context test;

@@ -1,4 +1,4 @@
-/* Packed morphs: the same as unpacked ones but for 16 bits, in every body, in any pieces. */
+/* Packed morphs: equal to unpacked ones up to 16-bit rounding, with every kernel, for any ranges. */
 #include "support.h"
 
 #include "run/skin.h"
@@ -8,7 +8,7 @@
 #define VERTICES 1003u /* 62 whole blocks and a part of one */
 #define MORPHS   5u
 
-/* Runs of vertices that begin and end inside blocks, one that moves nothing, one of a single vertex. */
+/* Ranges of vertices that begin and end inside blocks, one that moves nothing, one of a single vertex. */
 static const uint32_t firsts[MORPHS] = {0, 7, 500, 990, 300}, counts[MORPHS] = {1003, 33, 1, 13, 100};
 static const float WEIGHTS[MORPHS] = {0.5f, -2, 1, 0.25f, 3};
 
@@ -48,7 +48,7 @@ static pelt_result make_model(pelt_context *context, bool normals, pelt_model **
     return PELT_OK;
 }
 
-/* What 16 bits may cost: 1/65534 of 0.1 for each morph, and the rounding of floats. */
+/* The cost of 16 bits: 1/65534 of 0.1 for each morph, and the rounding of floats. */
 static double tolerance(const float *weights) {
     double sum = 1e-6;
     for (int m = 0; m < 4; m++)
@@ -70,7 +70,7 @@ static void packed_is_unpacked(void **state) {
         test_ok(&test, pelt_morph_pack(test.context, model, &packed));
         assert_int_equal(packed.normals != NULL, c & 1);
         pelt_morph_run(&model->mesh, &model->morphs, weights, want_p, want_n, NULL);
-        for (uint32_t step = 16; step <= 1008; step += 496) { /* in pieces and at once */
+        for (uint32_t step = 16; step <= 1008; step += 496) { /* in ranges and at once */
             memset(p, 0, sizeof p);
             for (uint32_t first = 0; first < VERTICES; first += step)
                 pelt_morph_run_packed(&model->mesh, &packed, weights, first,
@@ -85,7 +85,7 @@ static void packed_is_unpacked(void **state) {
     }
 }
 
-/* Only what moves is there: morph 0 in the blocks of its vertices, morph 4 nowhere. */
+/* Only moving blocks are stored: morph 0 in the blocks of its vertices, morph 4 in none. */
 static void only_moving_blocks_are_packed(void **state) {
     (void)state;
     test_context test;
@@ -129,7 +129,7 @@ static void bodies_agree_to_the_last_bit(void **state) {
     test_end(&test);
 }
 
-/* Displacements as small as floats can be become nothing, not nonsense. */
+/* Displacements near the smallest floats become zero. */
 static void tiny_displacements_vanish(void **state) {
     (void)state;
     test_context test;

@@ -1,4 +1,4 @@
-/* Morphs, poses of models and clips of motions, on a small model whose every number is known. */
+/* Morphs, poses of models and clips of motions, on a small model with known values. */
 #include "support.h"
 
 #include "core/core.h"
@@ -105,7 +105,7 @@ static pelt_result make_model(pelt_context *context, bool skin, bool morphs, pel
 
 /* ---- Morphs ----------------------------------------------------------------------------------------------- */
 
-/* What the sum of morphs must be at one component, added in the order of the morphs. */
+/* Expected sum of morphs at one component, added in the order of the morphs. */
 static float morphed(float rest, const pelt_morph_set *set, const float *weights, size_t i, int c, int array) {
     for (uint32_t t = 0; t < set->morph_count; t++) {
         const pelt_morph *morph = &set->morphs[t];
@@ -140,7 +140,7 @@ static void morphs_add_up(void **state) {
     test_end(&test);
 }
 
-/* A morph of weight 0 is not even looked at. */
+/* A morph of weight 0 is not read. */
 static void sleeping_morphs_cost_nothing(void **state) {
     (void)state;
     test_context test;
@@ -157,7 +157,7 @@ static void sleeping_morphs_cost_nothing(void **state) {
 
 /* ---- Poses ------------------------------------------------------------------------------------------------ */
 
-/* The same chain, step by step and in one piece. */
+/* The same operations, step by step and in one call. */
 static void pose_by_hand(const pelt_model *model, const pelt_motion *motion, float time, pelt_skinning skinning,
                          float *out_positions, float *out_normals) {
     static float p[VERTICES * 3], n[VERTICES * 3];
@@ -314,7 +314,7 @@ static void clips_count_frames(void **state) {
         assert_int_equal(clip.point_count, VERTICES);
         assert_string_equal(clip.name, "bend");
         assert_null(clip.positions);
-        /* Evenly from the start to the end, both to the bit. */
+        /* Evenly spaced from start to end, both exact to the bit. */
         assert_true(clip.times[0] == rows[r].start && clip.times[clip.frame_count - 1] == rows[r].end);
         double duration = (double)rows[r].end - (double)rows[r].start;
         for (uint32_t k = 1; k < clip.frame_count; k++)
@@ -377,7 +377,7 @@ static void clips_read_poses(void **state) {
     test_end(&test);
 }
 
-/* Three vertices share each point, in a scattered order: the first one speaks. */
+/* Three vertices share each point, in a scattered order: the first one is used. */
 static void clips_read_points(void **state) {
     (void)state;
     static float pose[VERTICES * 3], got[VERTICES];

@@ -1,4 +1,5 @@
-/* Prepared skins: every vertex has one place, results are those of the skin as it was, in every body and layout. */
+/* Prepared skins: every vertex appears once, and results equal those of the unprepared skin, with every kernel and
+ * layout. */
 #include "support.h"
 
 #include "core/core.h"
@@ -24,8 +25,8 @@ static void random_unit(test_random *random, float *out) {
         out[c] = (float)(v[c] / sqrt(length2));
 }
 
-/* Weights of up to `most` bones, largest first. Most vertices take their bones from a few sets, so that groups of all
- * sizes come up; every 16th has any. */
+/* Weights of up to `most` bones, largest first. Most vertices use one of a few sets of bones, so that groups of all
+ * sizes occur; every 16th has arbitrary bones. */
 static void random_influences(test_random *random, uint32_t most, uint16_t *bones, float *weights) {
     uint32_t count = 1 + test_random_below(random, most);
     uint32_t first =
@@ -74,7 +75,7 @@ typedef struct bones_pose {
     pelt_dual_quaternion duals[BONES];
 } bones_pose;
 
-/* Scales from 1 / stretch to stretch; a stretch of 1: rigid. Every fourth bone is rigid always. */
+/* Scales from 1 / stretch to stretch; a stretch of 1 is rigid. Every fourth bone is always rigid. */
 static void random_pose(uint64_t seed, double stretch, bones_pose *out) {
     test_random random = {seed};
     for (uint32_t j = 0; j < BONES; j++) {
@@ -97,7 +98,7 @@ static void random_pose(uint64_t seed, double stretch, bones_pose *out) {
             out->duals[j].q[e] = -out->duals[j].q[e];
 }
 
-/* The three arrays of a result, in one block so that sanitizers see every step beyond. */
+/* The three arrays of a result, in one block so that sanitizers detect overruns. */
 typedef struct arrays {
     size_t count;
     float *positions, *normals, *tangents;
@@ -139,7 +140,7 @@ static pelt_prepared_job make_job(const pelt_prepared_skin *prepared, const bone
     };
 }
 
-/* What the skin gives without preparing. */
+/* The result of the unprepared skin. */
 static void run_plain(const pelt_model *model, const bones_pose *pose, pelt_skinning skinning, bool stretched,
                       const arrays *out) {
     pelt_skin_job job = {
@@ -204,7 +205,7 @@ static void every_vertex_has_one_place(void **state) {
 
 /* ---- Results ------------------------------------------------------------------------------------------------ */
 
-/* In mesh order, so that both can be compared. Terms are of size 1; a blend adds up to 8 of them and the translation. */
+/* Compared in mesh order. Terms are of size 1; a blend adds up to 8 of them and the translation. */
 static void prepared_is_unprepared(void **state) {
     (void)state;
     for (uint32_t influences = 1; influences <= PELT_MAX_INFLUENCES; influences++) {
@@ -241,7 +242,7 @@ static void bodies_agree(void **state) {
     pelt_prepared_skin prepared;
     test_begin(&test, 1);
     test_ok(&test, make_model(test.context, 3001, 8, &model));
-    for (size_t e = 0; e < 300; e++) /* without a direction, from the start or in the end */
+    for (size_t e = 0; e < 300; e++) /* zero normals, at rest or posed */
         model->mesh.normals[e] = 0;
     test_ok(&test, pelt_skin_prepare(test.context, model, &prepared));
     arrays want = make_arrays(3001), got = make_arrays(3001);
@@ -272,7 +273,8 @@ static void bodies_agree(void **state) {
 
 /* ---- Layouts and ranges ------------------------------------------------------------------------------------- */
 
-/* Interleaved with room between, and back in mesh order: the same bits at other places, and nothing in between. */
+/* Interleaved with padding, and back in mesh order: the same bits at other positions, and the padding is not
+ * written. */
 static void layouts_hold_the_same(void **state) {
     (void)state;
     enum { COUNT = 777, WIDTH = 13 };
@@ -309,7 +311,7 @@ static void layouts_hold_the_same(void **state) {
     test_end(&test);
 }
 
-/* Group by group and on threads: the same bits; a range writes its own places only. No run allocates. */
+/* Group by group and on threads: the same bits; a range writes only its own positions. No run allocates. */
 static void ranges_and_threads_change_nothing(void **state) {
     (void)state;
     bones_pose pose;
@@ -323,7 +325,7 @@ static void ranges_and_threads_change_nothing(void **state) {
         test_ok(&test, pelt_skin_prepare(test.context, model, &prepared));
         arrays want = make_arrays(9000), got = make_arrays(9000);
         pelt_prepared_job job = make_job(&prepared, &pose, PELT_SKINNING_LINEAR, false, &want);
-        test_ok(&test, pelt_prepared_run_threads(test.context, &job)); /* the threads themselves are made once */
+        test_ok(&test, pelt_prepared_run_threads(test.context, &job)); /* the threads are created once */
         uint64_t allocations = pelt_context_memory(test.context).count;
         memset(want.positions, 0, 9000 * 3 * sizeof(float));
         pelt_prepared_run(&job);

@@ -1,5 +1,4 @@
-/* Skinning kernels: all bodies agree to the last bit, and are right against double precision and against what skinning
- * must keep. */
+/* Skinning kernels: all agree to the last bit, match double precision, and keep the invariants of skinning. */
 #include "support.h"
 
 #include "core/math3.h"
@@ -11,8 +10,8 @@
 
 /* ---- Random jobs ------------------------------------------------------------------------------------------ */
 
-/* A job whose arrays are exactly as long as promised (sanitizers see every step beyond) and start `shift` floats behind
- * an aligned address. */
+/* A job whose arrays have exactly the documented lengths (sanitizers detect overruns) and start `shift` floats after an
+ * aligned address. */
 typedef struct fixture {
     pelt_skin_job job;
     pelt_affine palette[BONES];
@@ -114,7 +113,7 @@ static void drop(fixture *f) {
         free(f->blocks[b]);
 }
 
-/* The job again with outputs of its own. */
+/* The job again with separate outputs. */
 static pelt_skin_job twin(fixture *f, size_t shift) {
     pelt_skin_job job = f->job;
     size_t count = job.vertex_count;
@@ -175,8 +174,8 @@ static void bodies_agree(void **state) {
                     bodies_agree_on(counts[c], influences, arrays, shift);
 }
 
-/* Zero, huge, tiny and flat matrices, zero weights and zero normals: still the same bits, and nothing that is not a
- * number where the true result is one. */
+/* Zero, huge, tiny and singular matrices, zero weights and zero normals: the same bits, and no NaN where the true
+ * result is finite. */
 static void bodies_agree_on_the_worst(void **state) {
     (void)state;
     fixture f;
@@ -277,7 +276,7 @@ static void linear_is_accurate(void **state) {
     }
 }
 
-/* Blends in double, makes a matrix of the result and applies that: another way to the same place. */
+/* Blends in double precision, converts the result to a matrix and applies it: an independent computation. */
 static void dual_reference(const pelt_skin_job *job, size_t i, double m[12]) {
     double q[8] = {0};
     const float *first = job->dual_quaternions[job->bones[i * job->influence_count]].q;
@@ -327,9 +326,9 @@ static void dual_is_accurate(void **state) {
     }
 }
 
-/* ---- What skinning must keep ------------------------------------------------------------------------------ */
+/* ---- Invariants of skinning ------------------------------------------------------------------------------- */
 
-/* All weight on one bone: that bone's own transform, for any of the K places. */
+/* All weight on one bone: that bone's transform, for any of the K influences. */
 static void one_bone_is_its_transform(void **state) {
     (void)state;
     fixture f;
@@ -382,7 +381,7 @@ static void rigid_motion_commutes(void **state) {
 }
 
 /* Two tangent directions and their normal under squashing and shearing bones: the normal stays perpendicular to the
- * moved directions, on the side the winding says, mirrored or not. */
+ * moved directions, on the side given by the winding, mirrored or not. */
 static void normals_stay_perpendicular(void **state) {
     (void)state;
     fixture f;
@@ -419,7 +418,7 @@ static void normals_stay_perpendicular(void **state) {
     drop(&f);
 }
 
-/* q and −q are one motion: writing any bone the other way moves no vertex. */
+/* q and −q are the same motion: negating any bone moves no vertex. */
 static void antipodes_are_equal(void **state) {
     (void)state;
     fixture f;
@@ -437,7 +436,7 @@ static void antipodes_are_equal(void **state) {
 
 /* ---- Rigid parts ------------------------------------------------------------------------------------------ */
 
-/* What a single dual quaternion does to a point, by the kernel. */
+/* A single dual quaternion applied to a point, by the kernel. */
 static void move_point(const pelt_dual_quaternion *q, const float p[3], float out[3]) {
     pelt_skin_job job = {.vertex_count = 1,
                          .influence_count = 1,
@@ -471,7 +470,7 @@ static void rigid_matrices_are_kept(void **state) {
         float stretch[3];
         for (int c = 0; c < 3; c++)
             stretch[c] = turn % 2 ? (float)test_random_real(&random, 0.01, 100) : 1;
-        for (int e = 0; e < 12; e++) /* scale before the rotation goes without trace */
+        for (int e = 0; e < 12; e++) /* scale before the rotation is removed without a trace */
             scaled.m[e] *= e % 4 == 3 ? 1 : stretch[e % 4];
         pelt_dual_quaternions(&scaled, 1, &q);
         assert_unit(&q);
@@ -481,7 +480,7 @@ static void rigid_matrices_are_kept(void **state) {
     }
 }
 
-/* The trace of Rᵀ·A: larger means nearer. */
+/* The trace of Rᵀ·A: larger means closer. */
 static double nearness(const double r[9], const pelt_affine *a) {
     double sum = 0;
     for (int e = 0; e < 9; e++)
@@ -496,7 +495,7 @@ static void matrix_of(const pelt_dual_quaternion *d, double r[9]) {
         r[e] = (double)a.m[4 * (e / 3) + e % 3];
 }
 
-/* With shear, no rotation is nearer than the one found: none of many others, far or close by. */
+/* With shear, the rotation found is the nearest: compared with many others, far and close. */
 static void sheared_matrices_give_the_nearest(void **state) {
     (void)state;
     test_random random = {17};

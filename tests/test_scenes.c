@@ -1,4 +1,4 @@
-/* The scenes: valid, the same bytes every time, of the size asked for, moving, and with the flaws they promise. */
+/* The scenes: valid, reproducible to the byte, of the requested size, moving, and with the documented flaws. */
 #include "support.h"
 
 #include "hand.h"
@@ -122,7 +122,7 @@ static void test_same_bytes(void **state) {
         uint64_t hash = hash_scene(1, name, 1);
         assert_true(hash == hash_scene(1, name, 1));
         assert_true(hash == hash_scene(2, name, 1));
-        if (strcmp(name, "production") != 0) /* its seed chooses between two paces */
+        if (strcmp(name, "production") != 0) /* its seed only chooses between two paces */
             assert_true(hash != hash_scene(1, name, 2));
     }
 }
@@ -137,7 +137,7 @@ static void test_sizes(void **state) {
     for (uint32_t s = 0; scene_at(s); s++)
         for (size_t size = 0; size < sizeof sizes / sizeof sizes[0]; size++) {
             if (strcmp(scene_at(s)->name, "production") == 0 && sizes[size] < 1000)
-                continue; /* its shells alone need more */
+                continue; /* its shells need more vertices */
             pelt_model *model = make_scene(context, scene_at(s)->name, sizes[size], 2, 0);
             double ratio = (double)model->mesh.vertex_count / sizes[size];
             if (ratio < 0.7 || ratio > 1.3)
@@ -185,7 +185,7 @@ static void check_weights(const pelt_model *model) {
     }
 }
 
-/* Every edge must change little from corner to corner of a fine mesh: weights without steps. */
+/* Weights must change little along every edge of a fine mesh: no steps. */
 static double largest_weight_step(const pelt_model *model) {
     double largest = 0;
     for (size_t e = 0; e < 3 * (size_t)model->mesh.triangle_count; e++) {
@@ -300,7 +300,7 @@ static void test_cloth(void **state) {
     pelt_context_destroy(context);
 }
 
-/* A huge clip costs its coarse frames only, and any range of it can be read. */
+/* A huge clip stores only its coarse frames, and any range of it can be read. */
 static void test_cloth_is_small(void **state) {
     (void)state;
     test_context test;
@@ -520,7 +520,7 @@ static double volume_of(const pelt_mesh *mesh, const float *positions) {
     return sum / 6;
 }
 
-/* What linear blend skinning makes of a pose. */
+/* Linear blend skinning of a pose. */
 static void skin_pose(const pelt_model *model, const pelt_transform *locals, float *out) {
     pelt_affine globals[32], palette[32];
     assert_true(model->skeleton.joint_count <= 32 && model->skin.bone_count <= 32);
@@ -543,7 +543,7 @@ static uint32_t joints_turned(const pelt_model *model, const pelt_transform *loc
     return count;
 }
 
-/* The true shape keeps the volume that linear blending loses, and is elsewhere. */
+/* The true shape keeps the volume that linear blending loses, and differs from it. */
 static void check_pose(const pelt_model *model, const scene_pose *pose, uint32_t turned) {
     const pelt_mesh *mesh = &model->mesh;
     float *skinned = malloc(12 * (size_t)mesh->vertex_count);
@@ -556,7 +556,7 @@ static void check_pose(const pelt_model *model, const scene_pose *pose, uint32_t
     assert_true(fabs(gained) < 0.002);
     assert_true(fabs(gained) < 0.5 * lost);
     assert_true(largest_move(skinned, pose->positions, mesh->vertex_count) > 0.005);
-    assert_true(largest_move(skinned, pose->positions, mesh->vertex_count) < 0.3); /* less than it is thick */
+    assert_true(largest_move(skinned, pose->positions, mesh->vertex_count) < 0.3); /* less than the limb's thickness */
     free(skinned);
 }
 
@@ -635,7 +635,7 @@ static void test_hand_poses(void **state) {
     assert_int_equal(test.live_size, 0);
 }
 
-/* Unbent tissue stays as it is. */
+/* Unposed tissue is unchanged. */
 static void test_hand_at_rest(void **state) {
     (void)state;
     test_context test;

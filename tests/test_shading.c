@@ -1,4 +1,4 @@
-/* Normals that a surface carries along (core/shading.h), and rest normals fitted to how engines skin them. */
+/* Normals that a surface carries along (core/shading.h), and rest normals fitted to skinning as in engines. */
 #include "support.h"
 
 #include "core/shading.h"
@@ -45,7 +45,7 @@ static pelt_model *make_box(const test_context *test, float lean) {
     return model;
 }
 
-/* A triangle so thin that its edges are parallel in rounded numbers: tangents are finite. */
+/* A triangle so thin that its edges are parallel after rounding: tangents are finite. */
 static void sliver(void **state) {
     (void)state;
     test_context test;
@@ -85,7 +85,7 @@ static void make_rotation(double angle, double q[9]) {
     memcpy(q, m, sizeof m);
 }
 
-/* What turns carries its normals and tangents along, however they lean; edges stay hard. */
+/* A rotating surface carries its normals and tangents along, whatever their tilt; edges stay hard. */
 static void carried_along(void **state) {
     (void)state;
     test_context test;
@@ -109,12 +109,12 @@ static void carried_along(void **state) {
             for (size_t c = 0; c < 3; c++)
                 assert_float_equal(normals[3 * i + c], wanted[c], 1e-5);
             rotate(q, mesh->tangents + 4 * i, wanted);
-            for (size_t c = 0; c < 3 && n == 0; c++) /* leaning normals are across other tangents */
+            for (size_t c = 0; c < 3 && n == 0; c++) /* tilted normals are perpendicular to other tangents */
                 assert_float_equal(tangents[3 * i + c], wanted[c], 1e-5);
         }
         pelt_model_destroy(model);
     }
-    /* Without normals of its own the mesh is smooth; with hard ones their edges count, not their directions. */
+    /* A mesh without normals is smooth; of given normals only the hard edges are used, not the directions. */
     pelt_model *model = make_box(&test, 0.3f);
     float normals[3 * BOX_VERTICES];
     test_ok(&test, pelt_mesh_edged_normals(context, &model->mesh, NULL, normals));
@@ -158,7 +158,7 @@ static pelt_clip play(const test_context *test, pelt_model *model) {
     return clip;
 }
 
-/* A box that turns is one rigid bone, whose normals come out exactly: hard, leaning, by both rules. */
+/* A rotating box is one rigid bone, whose normals are exact: hard, tilted, by both rules. */
 static void turning_box_is_exact(void **state) {
     (void)state;
     test_context test;
@@ -197,7 +197,7 @@ static void add_angles(const float *shown, const float *wanted, size_t stride, u
     }
 }
 
-/* Decomposes a scene's motion; out [vertex]: how far the skinned normals are off, squared and summed over the frames. */
+/* Decomposes a scene's motion; out [vertex]: squared angular error of skinned normals, summed over the frames. */
 static void decompose_scene(const test_context *test, uint32_t transforms, bool turned, double **normals,
                             double **tangents, uint32_t *count) {
     pelt_context *context = test->context;
@@ -211,7 +211,7 @@ static void decompose_scene(const test_context *test, uint32_t transforms, bool 
     mesh->tangents = pelt_model_alloc(context, model, (size_t)4 * *count, sizeof(float));
     assert_true(mesh->normals && mesh->tangents);
     test_ok(test, pelt_mesh_normals(context, mesh, NULL, mesh->normals));
-    for (size_t i = 0; i < *count; i++) { /* any that are across the normal */
+    for (size_t i = 0; i < *count; i++) { /* any perpendicular to the normal */
         const float *n = mesh->normals + 3 * i;
         double t[3] = {1 - (double)n[0] * n[0], -(double)n[0] * n[1], -(double)n[0] * n[2]};
         double length = sqrt(t[0] * t[0] + t[1] * t[1] + t[2] * t[2]);
@@ -229,7 +229,7 @@ static void decompose_scene(const test_context *test, uint32_t transforms, bool 
     desc.turned_normals = turned;
     test_ok(test, pelt_decompose(context, model, &desc, NULL));
     pelt_clip played = play(test, model), along;
-    float *held = mesh->normals; /* tangents are skinned alike: play them as normals */
+    float *held = mesh->normals; /* tangents are skinned like normals */
     mesh->normals = pelt_model_alloc(context, model, (size_t)3 * *count, sizeof(float));
     for (size_t i = 0; i < *count; i++)
         memcpy(mesh->normals + 3 * i, mesh->tangents + 4 * i, 3 * sizeof(float));
@@ -253,9 +253,9 @@ static void decompose_scene(const test_context *test, uint32_t transforms, bool 
     pelt_model_destroy(model);
 }
 
-/* No vertex is worse than with its normal turned, and most are much better: of the squared angles of this cloth with rigid
- * bones 0.75 are left, of its tangents' 0.73. With affine bones it depends on how far the solver lets them from rotations
- * how much there is to gain; with 6 of them, tangents have 0.88. */
+/* No vertex is worse than with its normal only rotated, and most are much better: of the squared angles, 0.75 remain on
+ * this cloth with rigid bones, and 0.73 of its tangents'. With affine bones the gain depends on how far the solver lets
+ * them from rotations; with 6 of them, 0.88 remain of the tangents'. */
 static void no_vertex_is_worse(void **state) {
     (void)state;
     const uint32_t kinds[] = {PELT_TRANSFORMS_RIGID, PELT_TRANSFORMS_AFFINE};
@@ -282,7 +282,7 @@ static void no_vertex_is_worse(void **state) {
     test_end(&test);
 }
 
-/* Fitted anew, a model is as it was; another mesh, or a model that was not decomposed, is refused. */
+/* Fitting again changes nothing; another mesh, or a model that was not decomposed, is rejected. */
 static void fitted_anew(void **state) {
     (void)state;
     test_context test;

@@ -1,4 +1,4 @@
-/* Least squares on the simplex against all supports, one by one; on problems of every rank and scale. */
+/* Least squares on the simplex against enumeration of all supports; on problems of every rank and scale. */
 #include "numeric/numeric.h"
 #include "numeric/simplex.h"
 #include "support.h"
@@ -25,7 +25,7 @@ static double objective(const problem *p, const double *w) {
 
 /* ---- Problems --------------------------------------------------------------------------------------------- */
 
-/* g = aᵀa and b = aᵀy for points a [rows][n]: what the solver meets in practice. */
+/* g = aᵀa and b = aᵀy for points a [rows][n]: typical problems of the solver. */
 static problem make_problem(test_random *random) {
     problem p = {.n = 1 + test_random_below(random, LARGEST)};
     size_t rows = 1 + test_random_below(random, 8); /* fewer than n: rank-deficient */
@@ -39,13 +39,13 @@ static problem make_problem(test_random *random) {
     for (size_t r = 0; r < rows; r++) {
         y[r] = size * test_random_real(random, -2, 2);
         if (kind == 1 && p.n > 1)
-            a[r][p.n - 1] = a[r][0]; /* the same twice */
+            a[r][p.n - 1] = a[r][0]; /* duplicate */
         if (kind == 2)
             a[r][p.n / 2] = 0;
         if (kind == 3)
-            y[r] = 0.5 * (a[r][0] + a[r][p.n - 1]); /* the minimum is on an edge, at zero */
+            y[r] = 0.5 * (a[r][0] + a[r][p.n - 1]); /* the minimum is on an edge, with value zero */
         for (size_t c = 0; kind == 4 && c < p.n; c++)
-            a[r][c] = size * ((double)c + (double)r * 1e-6); /* nearly on a line */
+            a[r][c] = size * ((double)c + (double)r * 1e-6); /* nearly collinear */
     }
     for (size_t i = 0; i < p.n; i++)
         for (size_t r = 0; r < rows; r++) {
@@ -101,7 +101,7 @@ static bool solve_support(const test_context *test, const problem *p, const size
     return true;
 }
 
-/* The least value over all supports. Where a support's minimum is not unique, one of its own supports has it too. */
+/* The least value over all supports. If the minimum of a support is not unique, one of its subsets has it too. */
 static double least_of_all(const test_context *test, const problem *p) {
     double best = INFINITY;
     for (uint32_t bits = 1; bits < 1u << p->n; bits++) {
@@ -118,7 +118,8 @@ static double least_of_all(const test_context *test, const problem *p) {
 
 /* ---- Checks ----------------------------------------------------------------------------------------------- */
 
-/* Karush, Kuhn, Tucker: the slope is the same for all weights above zero, and no smaller for those at zero. */
+/* Karush-Kuhn-Tucker conditions: the gradient is equal for all weights above zero, and not smaller for those at
+ * zero. */
 static void check_slopes(const problem *p, const double *w) {
     double slopes[PX_SIMPLEX_MAX], level = 0;
     for (size_t a = 0; a < p->n; a++) {
@@ -188,8 +189,8 @@ static void full_size(void **state) {
     }
 }
 
-/* Without the sum: slopes are zero where weights are not, and nowhere negative, to the rounding of what they are the sum
- * of. The problem is convex: that is the minimum. */
+/* Without the sum constraint: gradients are zero for positive weights and nowhere negative, to the rounding of their
+ * terms. The problem is convex, so this is the minimum. */
 static void without_the_sum(void **state) {
     (void)state;
     test_random random = {9};

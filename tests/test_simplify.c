@@ -1,4 +1,5 @@
-/* Simplification: what stays is as it was, surfaces stay closed and unturned in every pose, poses pay, flaws do no harm. */
+/* Simplification: kept vertices are unchanged, surfaces stay closed and unflipped in every pose, using poses pays,
+ * flawed meshes are handled. */
 #include "support.h"
 
 #include "core/surface.h"
@@ -59,12 +60,13 @@ static int compare_edges(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Edges whose sides do not pair off, of vertices that weld. `crowded`, unless NULL: edges of more than two triangles. */
+/* Unpaired edges between welded vertices. `crowded`, unless NULL, gets the number of edges with more than two
+ * triangles. */
 static uint32_t count_borders(level_test *t, pelt_model *model, uint32_t *crowded) {
     test_ok(&t->test, pelt_model_weld(t->context, model));
     const pelt_mesh *mesh = &model->mesh;
     uint32_t borders = 0, sides = 3 * mesh->triangle_count;
-    uint64_t *edges = calloc(sides, sizeof *edges); /* the lower vertex, the higher one, whether it goes down */
+    uint64_t *edges = calloc(sides, sizeof *edges); /* the lower vertex, the higher one, the direction */
     assert_non_null(edges);
     for (uint32_t e = 0; e < sides; e++) {
         uint64_t a = mesh->weld.of[mesh->triangles[e]], b = mesh->weld.of[mesh->triangles[e % 3 == 2 ? e - 2 : e + 1]];
@@ -83,7 +85,7 @@ static uint32_t count_borders(level_test *t, pelt_model *model, uint32_t *crowde
     return borders;
 }
 
-/* ---- What stays ------------------------------------------------------------------------------------------- */
+/* ---- Kept vertex data ------------------------------------------------------------------------------------- */
 
 static void same_rows(const level_test *t, const void *before, const void *after, size_t size) {
     assert_true(!before == !after);
@@ -92,7 +94,7 @@ static void same_rows(const level_test *t, const void *before, const void *after
                             size);
 }
 
-/* Of a rig everything but positions is that of the vertex that stayed. */
+/* For a rig, all vertex data but positions is that of the kept vertex. */
 static void keeps_rows(void **state) {
     (void)state;
     static const char *const scenes[] = {"creature", "production", "morph"};
@@ -137,7 +139,7 @@ static void keeps_transfer(void **state) {
     end(&t);
 }
 
-/* Positions too, when that is asked for. */
+/* Positions too, if requested. */
 static void keeps_positions(void **state) {
     (void)state;
     level_test t;
@@ -159,8 +161,8 @@ static void keeps_positions(void **state) {
     end(&t);
 }
 
-/* Vertices at one place stay at one place: what was closed is closed, no edge gets a third triangle, and borders are no longer
- * than they were. */
+/* Coincident vertices stay coincident: closed surfaces stay closed, no edge gets a third triangle, and borders do not
+ * grow. */
 static void stays_closed(void **state) {
     (void)state;
     static const double ratios[] = {0.25, 0.08};
@@ -182,7 +184,7 @@ static void stays_closed(void **state) {
 
 /* ---- In motion -------------------------------------------------------------------------------------------- */
 
-/* The share of triangles of the level that face another way than the surface nearest to their middle, over all frames. */
+/* The share of triangles of the level that face away from the surface nearest to their centre, over all frames. */
 static double turned_share(level_test *t) {
     pelt_clip clips[2] = {frames_of(t, t->model), frames_of(t, t->level)};
     const pelt_mesh *meshes[2] = {&t->model->mesh, &t->level->mesh};
@@ -235,8 +237,8 @@ static void turns_nothing(void **state) {
     end(&t);
 }
 
-/* Twice the area of a triangle of the level in a frame as the surface sees it: along the sum of its vertices' normals, which are
- * those of the whole mesh. Negative: it is turned. */
+/* Twice the signed area of a triangle of the level in a frame, along the sum of its vertices' normals, which are those
+ * of the whole mesh. Negative: it is flipped. */
 static double facing(const level_test *t, const float *places, const float *normals, uint32_t triangle, bool own) {
     const pelt_mesh *level = &t->level->mesh;
     const uint32_t *c = level->triangles + 3 * (size_t)triangle;
@@ -255,7 +257,7 @@ static double facing(const level_test *t, const float *places, const float *norm
     return sum;
 }
 
-/* Sums of the triangles' normals, by area, of vertices that weld. */
+/* Area-weighted sums of the triangles' normals at welded vertices. */
 static void sum_normals(const pelt_mesh *mesh, const float *places, float *normals) {
     memset(normals, 0, 3 * (size_t)mesh->weld.count * sizeof *normals);
     for (uint32_t n = 0; n < mesh->triangle_count; n++) {
@@ -272,7 +274,7 @@ static void sum_normals(const pelt_mesh *mesh, const float *places, float *norma
     }
 }
 
-/* Poses make the surface better in motion, and so does moving vertices; both more than a little. */
+/* Using poses reduces the error in motion, and so does moving vertices; both clearly. */
 static void poses_pay(void **state) {
     (void)state;
     static const char *const scenes[] = {"creature", "cloth"};
@@ -333,7 +335,7 @@ static void levels_descend(void **state) {
         assert_true(fabs((double)levels[n]->mesh.triangle_count - ratios[n] * before) <= 2);
         assert_true(n == 0 || reports[n].harm >= reports[n - 1].harm);
     }
-    /* The last of them is what one level alone would be. */
+    /* The last of several levels equals a single level of that size. */
     pelt_simplify_desc desc = pelt_simplify_desc_default();
     desc.ratio = ratios[2];
     test_ok(&t.test, pelt_simplify(t.context, t.model, &desc, NULL));
@@ -345,7 +347,7 @@ static void levels_descend(void **state) {
     end(&t);
 }
 
-/* An error ends it where no collapse does less harm. */
+/* The error limit stops the simplification when every collapse exceeds it. */
 static void error_ends_it(void **state) {
     (void)state;
     uint32_t counts[3];
@@ -383,7 +385,7 @@ static void threads_do_not_matter(void **state) {
 
 /* ---- Flaws ------------------------------------------------------------------------------------------------ */
 
-/* A mesh of its own: positions [vertex_count][3] and triangles, copied. */
+/* A mesh of positions [vertex_count][3] and triangles, copied. */
 static void make_mesh(level_test *t, const float *positions, uint32_t vertex_count, const uint32_t *triangles,
                       uint32_t triangle_count) {
     t->context = test_begin(&t->test, 1);
@@ -405,12 +407,12 @@ static double area_of(const pelt_mesh *mesh) {
         const float *p = mesh->positions + 3 * mesh->triangles[3 * n],
                     *q = mesh->positions + 3 * mesh->triangles[3 * n + 1],
                     *r = mesh->positions + 3 * mesh->triangles[3 * n + 2];
-        sum += (double)((q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])) / 2; /* with its sign */
+        sum += (double)((q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])) / 2; /* signed */
     }
     return sum;
 }
 
-/* A flat square of so many cells; with a back, its triangles are there again the other way round. */
+/* A flat square of CELLS² cells; with `back`, its triangles are repeated with the opposite orientation. */
 #define CELLS 8u
 static void make_square(level_test *t, bool back) {
     static float positions[3 * (CELLS + 1) * (CELLS + 1)];
@@ -431,7 +433,8 @@ static void make_square(level_test *t, bool back) {
     make_mesh(t, positions, (CELLS + 1) * (CELLS + 1), triangles, count / 3);
 }
 
-/* Moving vertices to where the quadrics want them turns no triangle in any frame, of surfaces rough enough to tempt them. */
+/* Moving vertices to the minimum of the quadrics flips no triangle in any frame, on surfaces rough enough to provoke
+ * it. */
 static void moving_turns_nothing(void **state) {
     (void)state;
     enum { FRAMES = 5, POINTS = (CELLS + 1) * (CELLS + 1) };
@@ -493,7 +496,7 @@ static void square(void **state) {
     end(&t);
 }
 
-/* Triangles without area, twice the same, three at an edge, lone vertices. */
+/* Triangles without area, duplicates, three at an edge, isolated vertices. */
 static void flaws(void **state) {
     (void)state;
     static const float positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0.5f, 0.5f, 1, 2, 2, 2, 0, 0, 0};
@@ -508,7 +511,7 @@ static void flaws(void **state) {
     assert_true(report.triangle_count > 0 && report.triangle_count <= 5);
     assert_int_equal(report.triangles_before, 7);
     end(&t);
-    /* Nothing but triangles without area: they stay as they are. */
+    /* Only triangles without area: they stay unchanged. */
     make_mesh(&t, positions, 7, triangles + 12, 2);
     test_ok(&t.test, pelt_simplify(t.context, t.model, &desc, &report));
     assert_int_equal(report.triangle_count, 2);
@@ -538,7 +541,7 @@ static void not_finite(void **state) {
 
 /* ---- Surfaces --------------------------------------------------------------------------------------------- */
 
-/* A square and the same one, lifted: as far apart everywhere. */
+/* A square and the same one, lifted: the distance is the same everywhere. */
 static void surfaces(void **state) {
     (void)state;
     level_test t;
@@ -554,7 +557,7 @@ static void surfaces(void **state) {
     test_ok(&t.test, pelt_compare_surfaces(t.context, mesh, &a, mesh, &b, 0, &d));
     double wanted = 0.1 / sqrt(2);
     assert_true(fabs(d.error_rms - wanted) < 1e-6 && fabs(d.error_max - wanted) < 1e-6 && d.sample_count == 20000);
-    /* Half of it against all of it: one way there is nothing between them, the other way up to half a side. */
+    /* Half of it against all of it: one way the distance is zero, the other way up to half a side. */
     pelt_mesh half = *mesh;
     half.triangle_count /= 2;
     test_ok(&t.test, pelt_compare_surfaces(t.context, mesh, &a, &half, &a, 0, &d));

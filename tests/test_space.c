@@ -1,4 +1,4 @@
-/* Axes and units of files: what up and scale do to every kind of content, and whether two files differ by them. */
+/* Axes and units of files: the effect of `up` and `scale` on every kind of content, and detection of differing axes. */
 #include "core/similarity.h"
 #include "io/io.h"
 #include "support.h"
@@ -91,7 +91,7 @@ static void numbers_that_overflow_are_reported(void **state) {
     test_end(&test);
 }
 
-/* A PC2 file of two frames: the points in z up at a scale, then those moved. */
+/* A PC2 file of two frames: the points with z up at a scale, then moved. */
 static void write_cache(uint8_t *file, float scale, float shift) {
     static const uint8_t head[32] = "POINTCACHE2\0\1\0\0\0\4\0\0\0\0\0\0\0\0\0\x80\x3f\2";
     memcpy(file, head, sizeof head);
@@ -124,11 +124,11 @@ static void check_cache(float scale, float shift, const char *up, const char *fa
 
 static void caches_are_brought_to_their_mesh(void **state) {
     (void)state;
-    check_cache(1, 0, NULL, NULL, (const float[]){1, 2, 5});           /* certain: nothing else differs */
-    check_cache(8, 0, NULL, NULL, (const float[]){8, -40, 16});        /* no unit: told, not touched */
-    check_cache(1, 50, NULL, NULL, (const float[]){51, -5, 2});        /* stands elsewhere: likewise */
-    check_cache(1, 0, "cache.pc2=y", NULL, (const float[]){1, -5, 2}); /* as it is */
-    check_cache(1, 0, "z", NULL, (const float[]){1, 2, 5});            /* as asked for */
+    check_cache(1, 0, NULL, NULL, (const float[]){1, 2, 5});           /* certain: there is no other difference */
+    check_cache(8, 0, NULL, NULL, (const float[]){8, -40, 16});        /* not a known unit: reported, not changed */
+    check_cache(1, 50, NULL, NULL, (const float[]){51, -5, 2});        /* at another position: likewise */
+    check_cache(1, 0, "cache.pc2=y", NULL, (const float[]){1, -5, 2}); /* as stored */
+    check_cache(1, 0, "z", NULL, (const float[]){1, 2, 5});            /* as requested */
     check_cache(1, 50, "z", "2", (const float[]){102, 4, 10});
     test_context test;
     pelt_model *model;
@@ -189,11 +189,11 @@ static void axes_are_compared(void **state) {
             pelt_compare_axes(other, own, 100, &axes);
             assert_true(axes.differ && axes.certain);
             assert_int_equal(axes.up, up);
-            other[0] = NAN; /* does not count */
+            other[0] = NAN; /* ignored */
             pelt_compare_axes(own, other, 100, &axes);
             assert_true(axes.certain);
         }
-    for (int much = 0; much < 2; much++) { /* a cloth that has moved already in the first frame; one that moved far */
+    for (int much = 0; much < 2; much++) { /* a cloth that has already moved in the first frame; one that moved far */
         test_random moved = {3};
         for (int i = 0; i < 100; i++) {
             double offset = (much ? 0.3 : 0.05) * test_random_real(&moved, -1, 1);
@@ -210,7 +210,7 @@ static void axes_are_compared(void **state) {
 
 /* ---- Rigs -------------------------------------------------------------------------------------------------- */
 
-/* Every frame of a rig, read with axes and a scale, is that of the rig as it is, turned and scaled. */
+/* Every frame of a rig, read with axes and a scale, is the frame of the original rig, rotated and scaled. */
 static void rigs_play_turned(void **state) {
     (void)state;
     test_context test;
@@ -273,7 +273,7 @@ static const char *write_text(const char *folder, const char *name, const char *
     return path;
 }
 
-/* A motion that is added from memory follows its skeleton as one beside it on disk does. */
+/* A motion added from memory follows its skeleton like one in a file. */
 static void motions_follow_their_skeleton(void **state) {
     (void)state;
     test_context test;
@@ -288,7 +288,7 @@ static void motions_follow_their_skeleton(void **state) {
     pelt_model *wanted, *model;
     test_ok(&test, pelt_load(test.context, files, 2, &desc, &wanted));
     test_ok(&test, pelt_load_memory(test.context, skeleton, sizeof skeleton - 1, "s.asf", &desc, &model));
-    for (uint32_t m = 0; m < 2; m++) { /* whatever is said of the motion itself */
+    for (uint32_t m = 0; m < 2; m++) { /* whatever is specified for the motion itself */
         test_ok(&test,
                 pelt_load_cache_memory(test.context, motion, sizeof motion - 1, "t.amc", m ? &desc : NULL, model));
         assert_int_equal(model->motion_count, m + 1);

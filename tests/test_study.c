@@ -1,5 +1,5 @@
-/* What skins are compared with: components against dense singular values, clusters that are known, bones that are spread
- * evenly and find the motion of an exact skin; the published figures on real data. */
+/* Baselines for skins: components against dense singular values, known clusters, evenly spread bones that recover the
+ * motion of an exact skin; published figures on real data. */
 #include "support.h"
 
 #include "numeric/numeric.h"
@@ -29,7 +29,7 @@ static double stored_error(const test_context *test, const pelt_model *model, pe
 
 /* ---- Truncated SVD ---------------------------------------------------------------------------------------- */
 
-/* Singular values [min(3F, N)] of the clip around the middle of its first frame's ball, in its radius. */
+/* Singular values [min(3F, N)] of the clip, relative to the centre and radius of its first frame's ball. */
 static double *singular_values(const test_context *test, const pelt_clip *clip, size_t *count) {
     size_t rows = 3 * (size_t)clip->frame_count, columns = clip->point_count, n = rows < columns ? rows : columns;
     double *a = malloc(rows * columns * sizeof *a), *u = malloc(rows * n * sizeof *u);
@@ -166,7 +166,7 @@ static void more_clusters_rounds_and_components_are_better(void **state) {
     assert_true(last < 0.95 * stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, 6, 3, 0}));
     assert_true(stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, 6, 4, 9}) < last);
     assert_true(stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, 1, 3, 9}) > last);
-    uint32_t points = model->mesh.points.count; /* a trajectory each, even if many more are asked for */
+    uint32_t points = model->mesh.points.count; /* one trajectory per point, even if many more are requested */
     assert_true(stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, points, 1, 5}) < 1e-3);
     assert_true(stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, 5 * points, 500, 5}) < 1e-3);
     pelt_study_destroy(study);
@@ -256,13 +256,13 @@ static void spread_bones_are_even(void **state) {
     }
     assert_true(farthest <= between); /* no vertex is farther from the bones than they are from each other */
     test_ok(&test, pelt_study_spread(test.context, model, 4000, 8));
-    test_ok(&test, pelt_model_validate(test.context, model)); /* no more than positions */
+    test_ok(&test, pelt_model_validate(test.context, model)); /* no more bones than positions */
     assert_true(model->skin.bone_count <= model->mesh.vertex_count && model->skin.bone_count > 300);
     pelt_model_destroy(model);
     test_end(&test);
 }
 
-/* Frames that this skin makes of its rest pose when each bone moves by some affine transform. */
+/* Frames of this skin when each bone moves by some affine transform. */
 static void move_by_skin(const pelt_model *model, float *positions, uint32_t frames) {
     test_random random = {11};
     const pelt_skin *skin = &model->skin;
@@ -283,7 +283,7 @@ static void move_by_skin(const pelt_model *model, float *positions, uint32_t fra
     free(palette);
 }
 
-/* The least squares of the second half, as the header tells. */
+/* The least-squares step of the second half, as documented in the header. */
 static pelt_result find_transforms(pelt_context *context, pelt_model *model) {
     pelt_decompose_desc desc = pelt_decompose_desc_default();
     desc.rig = model;
@@ -313,7 +313,7 @@ static void spread_bones_find_an_exact_skin(void **state) {
     move_by_skin(model, positions, 6);
     test_ok(&test, find_transforms(test.context, model));
     assert_true(played_error(&test, model) < 0.01);
-    test_ok(&test, pelt_study_spread(test.context, model, 6, 4)); /* others cannot */
+    test_ok(&test, pelt_study_spread(test.context, model, 6, 4)); /* fewer bones cannot reproduce it */
     test_ok(&test, find_transforms(test.context, model));
     assert_true(played_error(&test, model) > 1);
     pelt_model_destroy(model);
@@ -401,7 +401,7 @@ static void wrong_inputs_are_reported(void **state) {
     test_end(&test);
 }
 
-/* ---- What is published ------------------------------------------------------------------------------------ */
+/* ---- Published figures ------------------------------------------------------------------------------------ */
 
 /* E_rms of FESAM's Table 2. */
 typedef struct published {

@@ -1,4 +1,4 @@
-/* The nearest place on a surface, against looking at every triangle. */
+/* The nearest point on a surface, against a test of every triangle. */
 #include "support.h"
 
 #include "core/surface.h"
@@ -34,7 +34,7 @@ static void free_soup(soup *s) {
     free(s->triangles);
 }
 
-/* Distance to a triangle by trying places: dense on coarse, then around the best. */
+/* Distance to a triangle by sampling: coarse, then dense around the best. */
 static double slow_distance(const soup *s, uint32_t t, const double p[3]) {
     const float *a = s->positions + 3 * (size_t)s->triangles[3 * (size_t)t];
     const float *b = s->positions + 3 * (size_t)s->triangles[3 * (size_t)t + 1];
@@ -94,7 +94,7 @@ static void nearest_of_all(void **state) {
                 sum += got.corners[c];
             }
             assert_true(fabs(sum - 1) < 1e-12);
-            for (int axis = 0; axis < 3; axis++) { /* it is where it says it is */
+            for (int axis = 0; axis < 3; axis++) { /* the point is at its barycentric coordinates */
                 double off = -p[axis];
                 for (size_t c = 0; c < 3; c++)
                     off += got.corners[c] *
@@ -123,7 +123,7 @@ static void odd_input(void **state) {
     double origin[3] = {0, 0, 0};
     test_ok(&test, px_surface_make(arena, NULL, NULL, 0, &surface));
     assert_false(px_surface_nearest(&surface, origin, INFINITY, NULL, NULL, &got));
-    /* Not finite: left out. Many of one place: still a tree. */
+    /* Non-finite triangles are skipped. Many at the same position still make a tree. */
     float positions[] = {NAN, 0, 0, 1, 0, 0, 0, 1, 0, 5, 5, 5};
     uint32_t triangles[3 * 1000];
     for (size_t e = 0; e < 3 * 1000; e++)

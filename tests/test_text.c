@@ -1,5 +1,5 @@
-/* core/text.c: growing bytes, and numbers against the C library on random bit patterns. (tests/test_numbers.c has the
- * odd spellings.) */
+/* core/text.c: growing buffers, and numbers against the C library on random bit patterns. (Unusual notations:
+ * tests/test_numbers.c.) */
 #include "support.h"
 
 #include "core/core.h"
@@ -23,7 +23,7 @@ static void buffers_grow(void **state) {
     for (int n = 0; n < 5000; n++) {
         char wanted[8];
         snprintf(wanted, sizeof wanted, "%04d;", n);
-        assert_memory_equal(buffer.data + 7 * n, wanted, 6); /* its 0 too */
+        assert_memory_equal(buffer.data + 7 * n, wanted, 6); /* including its terminator */
         assert_int_equal(buffer.data[7 * n + 6], 'x');
     }
     px_buffer_free(&buffer);
@@ -55,7 +55,7 @@ static void failure_stays(void **state) {
     test_end(&test);
 }
 
-/* Steps between neighbouring doubles. */
+/* Steps between adjacent doubles. */
 static uint64_t distance(double a, double b) {
     uint64_t x, y;
     memcpy(&x, &a, sizeof x);
@@ -91,7 +91,7 @@ static void doubles_like_strtod(void **state) {
     }
 }
 
-/* What meshes and documents hold is exact: up to 15 digits, exponents within ±22. */
+/* Typical numbers of meshes and documents are exact: up to 15 digits, exponents within ±22. */
 static void short_numbers_are_exact(void **state) {
     (void)state;
     test_random random = {12};
@@ -107,7 +107,7 @@ static void short_numbers_are_exact(void **state) {
     }
 }
 
-/* Random floats: spelled as short as any spelling that strtof reads back. */
+/* Random floats: as short as any text that strtof reads back. */
 static void floats_are_shortest(void **state) {
     (void)state;
     test_context test;

@@ -1,4 +1,4 @@
-/* Pictures: known triangles on known pixels, depth, colours of every mode, moments, sheets, PNG files, failures. */
+/* Pictures: known triangles on known pixels, depth, colours of every mode, times, sheets, PNG files, failures. */
 #include "support.h"
 #include "view_models.h"
 
@@ -6,7 +6,7 @@
 
 /* ---- Pictures --------------------------------------------------------------------------------------------- */
 
-/* A square seen straight on fills the part of the picture that the camera's margin leaves, and nothing else. */
+/* A square seen frontally fills exactly the part of the picture inside the camera's margin. */
 static void test_square_covers_known_pixels(void **state) {
     (void)state;
     test_context test;
@@ -104,7 +104,7 @@ static void test_moments_differ(void **state) {
     render(context, model, &desc, last);
     assert_true(top_of_right(first) > top_of_right(half));
     assert_true(top_of_right(half) > top_of_right(last));
-    desc.time = 0.5; /* the same moment, said in another way */
+    desc.time = 0.5; /* the same time, specified in another way */
     render(context, model, &desc, other);
     assert_memory_equal(half, other, sizeof half);
     desc.motion = "rise";
@@ -119,7 +119,7 @@ static void test_clip_frames(void **state) {
     test_context test;
     pelt_context *context = test_begin(&test, 2);
     pelt_model *model = make_squares(context, 0.1f);
-    float frames[2][24], times[2] = {3, 4}; /* clips need not begin at 0 */
+    float frames[2][24], times[2] = {3, 4}; /* clips need not start at 0 */
     memcpy(frames[0], model->mesh.positions, sizeof frames[0]);
     for (int e = 0; e < 24; e++)
         frames[1][e] = e % 3 == 0 ? frames[0][e] / 2 : frames[0][e];
@@ -142,7 +142,7 @@ static void test_clip_frames(void **state) {
     desc.frame = 2;
     assert_int_equal(pelt_picture_render(context, model, &desc, &other[0][0][0]), PELT_ERROR_USAGE);
     assert_non_null(strstr(pelt_error_text(context), "no frame 2"));
-    frames[1][0] = NAN; /* caches may hold anything: the triangles of that point are left out */
+    frames[1][0] = NAN; /* caches may hold non-finite values: the triangles of that point are skipped */
     frames[1][4] = INFINITY;
     desc.frame = 1;
     render(context, model, &desc, other);
@@ -168,7 +168,7 @@ static void test_skeleton_and_wireframe_show(void **state) {
     desc.skeleton = PELT_PICTURE_SKELETON_OFF;
     desc.wireframe = true;
     render(context, model, &desc, wires);
-    /* the diagonal of the left square passes its middle; a place off it stays */
+    /* the diagonal of the left square passes its centre; a point off it is unaffected */
     assert_true(wires[SIDE / 2][SIDE / 4 + 1][1] + 20 < bare[SIDE / 2][SIDE / 4 + 1][1]);
     assert_int_equal(wires[SIDE / 2][SIDE / 4 + 8][1], bare[SIDE / 2][SIDE / 4 + 8][1]);
     const uint32_t polygons[4] = {0, 0, 1, 1};
@@ -208,7 +208,7 @@ static void test_light_and_shadow(void **state) {
     test_end(&test);
 }
 
-/* A small square before a fine grid throws its shadow to the lower right, away from the key light. */
+/* A small square in front of a fine grid casts its shadow to the lower right, away from the key light. */
 static void test_shadow_on_the_surface(void **state) {
     (void)state;
     enum { SIDES = 33, GRID = SIDES * SIDES, TRIANGLES = (SIDES - 1) * (SIDES - 1) * 2 };
@@ -274,7 +274,7 @@ static void test_sheet(void **state) {
     render(context, model, &desc, sheet);
     one.width = one.height = SIDE / 2;
     one.skeleton = PELT_PICTURE_SKELETON_OFF;
-    for (int p = 0; p < 4; p++) { /* each cell is the picture of its moment and mode */
+    for (int p = 0; p < 4; p++) { /* each cell is the picture of its time and mode */
         uint8_t cell[SIDE / 2][SIDE / 2][4];
         one.time = 0.25 * p;
         one.mode = p < 2 ? PELT_PICTURE_SHADED : PELT_PICTURE_BONES;
@@ -313,7 +313,7 @@ static void test_png_reads_back(void **state) {
         render(context, model, &desc, drawn);
         assert_int_equal(pelt_picture_save(context, model, &desc, path), PELT_OK);
         read_png(path, stored);
-        for (int p = 0; p < SIDE * SIDE; p++) { /* libpng may drop the colour of what cannot be seen */
+        for (int p = 0; p < SIDE * SIDE; p++) { /* libpng may drop the colour of fully transparent pixels */
             const uint8_t *d = drawn[p / SIDE][p % SIDE], *s = stored[p / SIDE][p % SIDE];
             assert_int_equal(d[3], s[3]);
             if (d[3] > 0)
@@ -349,7 +349,7 @@ static void test_degenerate_models(void **state) {
             desc.mode = mode; /* without skin, without source */
             pelt_result result = pelt_picture_render(context, models[m], &desc, &out[0][0][0]);
             assert_int_equal(result, fails ? PELT_ERROR_INPUT : PELT_OK);
-            bool solid = m == 4 || m == 5; /* a triangle is a triangle, however large */
+            bool solid = m == 4 || m == 5; /* a triangle is drawn, however large */
             assert_int_equal(out[5 * SIDE / 8][3 * SIDE / 8][3], solid && !fails ? 255 : 0);
         }
         pelt_model_destroy(models[m]);
@@ -385,7 +385,7 @@ static void test_arguments_are_checked(void **state) {
 }
 
 typedef struct saving {
-    const pelt_model *model; /* of another context, which no failure touches */
+    const pelt_model *model; /* of another context without failures */
     const char *path;
 } saving;
 
@@ -396,7 +396,7 @@ static pelt_result save_bones(pelt_context *context, void *user) {
     desc.floating = false;
     desc.width = desc.height = 24;
     pelt_result result = pelt_picture_save(context, s->model, &desc, s->path);
-    assert_int_equal(access(s->path, F_OK), result == PELT_OK ? 0 : -1); /* all of it or nothing */
+    assert_int_equal(access(s->path, F_OK), result == PELT_OK ? 0 : -1); /* the complete file, or none */
     unlink(s->path);
     return result;
 }

@@ -1,4 +1,4 @@
-/* Pictures of distances, their legends, chosen frames, and skeletons without a surface. */
+/* Pictures of distances, their legends, selected frames, and skeletons without a surface. */
 #include "support.h"
 #include "view_models.h"
 
@@ -6,7 +6,7 @@
 
 #define FRAMES 3
 
-/* The rig's motion as a clip in `owner`, with the right square `away` too far to the front in its last frame. */
+/* The rig's motion as a clip in `owner`; in its last frame the right square is `away` too far to the front. */
 static void add_clip(pelt_context *context, pelt_model *owner, const pelt_model *rig, float away) {
     float *times = keep(context, owner, (const float[FRAMES]){0, 0.5f, 1}, FRAMES, sizeof(float));
     float *frames = keep(context, owner, NULL, FRAMES, 24 * sizeof(float));
@@ -30,7 +30,7 @@ static pelt_picture_desc error_desc(const pelt_model *source) {
     return desc;
 }
 
-/* Where the right square is at the end of the motion: it has risen. */
+/* Pixel of the right square at the end of the motion, where it is raised. */
 static const uint8_t *right_pixel(image out) {
     return out[SIDE / 2 - 6][3 * SIDE / 4];
 }
@@ -44,7 +44,7 @@ static void test_error_against_a_source(void **state) {
     pelt_picture_desc desc = error_desc(source);
     pelt_picture_facts facts;
     test_ok(&test, pelt_picture_measure(context, rig, &desc, &facts));
-    assert_int_equal(facts.frame_count, FRAMES); /* the source's, whatever fps is */
+    assert_int_equal(facts.frame_count, FRAMES); /* those of the source, independent of fps */
     assert_float_equal(facts.max, 0.4, 1e-6);
     image out;
     render(context, rig, &desc, out);
@@ -53,7 +53,7 @@ static void test_error_against_a_source(void **state) {
     desc.max = 0.8;
     render(context, rig, &desc, out);
     assert_looks(right_pixel(out), px_color_heat(0.5f), px_color_heat(1));
-    desc.frame = 1; /* frame 1 of the source is 0.5 s, and is met exactly */
+    desc.frame = 1; /* frame 1 of the source is 0.5 s, matched exactly */
     desc.max = 0.01;
     render(context, rig, &desc, out);
     assert_looks(right_pixel(out), px_color_heat(0), px_color_heat(0.4f));
@@ -64,7 +64,7 @@ static void test_error_against_a_source(void **state) {
     test_end(&test);
 }
 
-/* A rig with a cache beside it is its own source. */
+/* A rig with a cache is its own source. */
 static void test_error_of_one_model(void **state) {
     (void)state;
     test_context test;
@@ -78,7 +78,7 @@ static void test_error_of_one_model(void **state) {
     render(context, rig, &desc, own);
     assert_looks(right_pixel(own), px_color_heat(1), px_color_heat(0));
     desc.source = other;
-    desc.motion = "1"; /* the motion stands behind the clip */
+    desc.motion = "1"; /* motions are numbered after clips */
     render(context, rig, &desc, with_source);
     assert_memory_equal(own, with_source, sizeof own);
     pelt_model_destroy(other);
@@ -140,8 +140,8 @@ static pelt_model *make_weighted_ball(pelt_context *context, float *heights) {
     return model;
 }
 
-/* Two ways to one picture: an error that is everywhere what the weight is. The source has another order of vertices,
- * which its points undo. */
+/* The same picture in two ways: an error that everywhere equals the weight. The source has another vertex order, which
+ * its points undo. */
 static void test_error_is_drawn_as_the_same_weight(void **state) {
     (void)state;
     test_context test;
@@ -150,7 +150,7 @@ static void test_error_is_drawn_as_the_same_weight(void **state) {
     pelt_model *model = make_weighted_ball(context, heights);
     uint32_t count = model->mesh.vertex_count, *order = malloc((count + 1) * sizeof *order);
     float *positions = malloc(3 * (count + 1) * sizeof *positions);
-    for (uint32_t v = 0; v <= count; v++) { /* backwards, and the first point twice */
+    for (uint32_t v = 0; v <= count; v++) { /* in reverse order, and the first point twice */
         uint32_t point = order[v] = v < count ? count - 1 - v : 0;
         memcpy(positions + 3 * v, model->mesh.positions + 3 * point, 3 * sizeof *positions);
         positions[3 * v + 2] += 0.25f * heights[point];
@@ -266,13 +266,13 @@ static void test_letters(void **state) {
         }
     assert_int_equal(px_text_width(""), 0);
     assert_int_equal(px_text_width("L\xc3\xa9"), 11);
-    px_canvas_text(&canvas, -40, -40, 9, red, "cut at every side"); /* nothing but the picture is written to */
+    px_canvas_text(&canvas, -40, -40, 9, red, "cut at every side"); /* nothing is written outside the picture */
     px_canvas_text(&canvas, INT32_MAX, INT32_MAX, 1000, red, "far");
-    px_canvas_rect(&canvas, 0, 8, 1, 1, (const uint8_t[3]){100, 0, 0}, 0.5f); /* over nothing: its own colour */
+    px_canvas_rect(&canvas, 0, 8, 1, 1, (const uint8_t[3]){100, 0, 0}, 0.5f); /* over transparency: its own colour */
     assert_int_equal(pixels[8][0][0] == 100 || pixels[8][0][3] == 255, true);
 }
 
-/* Finds the bar: the row and column of its first pixel, and its width; all of it must be the map's colours. */
+/* Finds the bar: row and column of its first pixel, and its width; all its pixels must be colours of the map. */
 static void assert_bar(const uint8_t *pixels, uint32_t width, uint32_t y, px_color (*map)(float), uint32_t from,
                        uint32_t *right) {
     const uint8_t *row = pixels + (size_t)4 * width * y;
@@ -324,12 +324,12 @@ static void test_legends(void **state) {
     assert_memory_not_equal(again, pixels, sizeof pixels);
     desc.no_legend = false;
     desc.second_mode = 0, desc.mode = PELT_PICTURE_SHADED;
-    assert_int_equal(px_legend_height(&desc), 0); /* nothing to explain */
+    assert_int_equal(px_legend_height(&desc), 0); /* no legend needed */
     pelt_model_destroy(rig);
     test_end(&test);
 }
 
-/* The model keeps clear of the bar. */
+/* The model does not overlap the bar. */
 static void test_legend_has_its_place(void **state) {
     (void)state;
     enum { WIDTH = 400, HEIGHT = 200, STRIP = 29 };
@@ -404,7 +404,7 @@ static void test_sheet_of_frames(void **state) {
     assert_memory_equal(sheet, labelled, sizeof sheet);
     desc.frame_count = 4;
     test_fails(&test, pelt_picture_render(context, rig, &desc, &sheet[0][0][0]), PELT_ERROR_USAGE, "no frame 42");
-    desc.frame_step = 0; /* moments that are no frames are labelled with their time */
+    desc.frame_step = 0; /* times between frames are labelled with the time */
     desc.frame = 0;
     render(context, rig, &desc, labelled);
     desc.labels = false;
@@ -460,7 +460,7 @@ static void test_skeleton_without_surface(void **state) {
     model->skeleton.joint_count = 1;
     model->motion_count = 0;
     desc.time = -1;
-    render(context, model, &desc, out); /* a single joint is still something */
+    render(context, model, &desc, out); /* a single joint is still drawn */
     assert_int_equal(out[SIDE / 2][SIDE / 2][3], 255);
     model->skeleton.rest[0].translation[0] = INFINITY;
     render(context, model, &desc, out);
@@ -472,7 +472,7 @@ static void test_skeleton_without_surface(void **state) {
 /* ---- Memory ----------------------------------------------------------------------------------------------- */
 
 typedef struct drawing {
-    const pelt_model *models[2]; /* of another context, which no failure touches */
+    const pelt_model *models[2]; /* of another context without failures */
     pelt_picture_desc descs[2];
 } drawing;
 

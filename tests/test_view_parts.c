@@ -1,4 +1,4 @@
-/* What pictures are made of: triangles on known samples, light, and colour maps. */
+/* Building blocks of pictures: triangles on known samples, light, and colour maps. */
 #include "support.h"
 #include "view/view.h"
 
@@ -88,7 +88,7 @@ static void test_fill_depth_order(void **state) {
         const px_screen_corner *sets[2] = {order ? near_corners : far_corners, order ? far_corners : near_corners};
         for (int t = 0; t < 2; t++)
             px_tile_fill(&tile, &sets[t][0], &sets[t][1], &sets[t][2], sets[t] == near_corners ? 1 : 0);
-        px_tile_fill(&tile, &near_corners[0], &near_corners[1], &near_corners[2], 9); /* equal depth: first one stays */
+        px_tile_fill(&tile, &near_corners[0], &near_corners[1], &near_corners[2], 9); /* equal depth: first is kept */
         assert_int_equal(ids[0], 1);
         assert_float_equal(depth[0], 2, 0);
         assert_float_equal(far_depth[0], 1, 0);
@@ -114,8 +114,8 @@ static void test_pattern_has_no_two_on_a_line(void **state) {
 
 /* ---- Light --------------------------------------------------------------------------------------------------- */
 
-/* A roof over the middle of a floor: the middle sees less of the sky and of the light above, the rim all of it, and so
- * does the roof; from below it is the roof that sees little. */
+/* A roof over the centre of a floor: the centre sees less of the sky and of the light above; the rim sees all of it,
+ * and so does the roof. From below, the roof sees little. */
 static void test_light_under_a_roof(void **state) {
     (void)state;
     enum { SIDES = 9, FLOOR = SIDES * SIDES };
@@ -154,7 +154,7 @@ static void test_light_under_a_roof(void **state) {
     assert_true(middle[0] < 0.5f && rim[0] > 0.9f && top[0] > 0.95f);
     assert_float_equal(middle[2], 0, 1e-6);
     assert_true(rim[2] > 0.9f && top[2] > 0.95f);
-    assert_true(top[1] < 0.6f && middle[1] > 0.95f); /* the other sides: the roof looks at the floor */
+    assert_true(top[1] < 0.6f && middle[1] > 0.95f); /* the other sides: the roof faces the floor */
     const float *under = ground.light[PX_GROUND_SIDE * (PX_GROUND_SIDE + 1) / 2], *far_off = ground.light[0];
     assert_true(under[0] < 0.2f && under[1] < 0.05f && far_off[0] > 0.9f);
     assert_float_equal(far_off[1], 1, 1e-6);
@@ -177,7 +177,7 @@ static void test_color_maps_fall_in_lightness(void **state) {
             last = y;
         }
     }
-    for (uint32_t a = 0; a < 12; a++) /* neighbours in a table of bones differ clearly */
+    for (uint32_t a = 0; a < 12; a++) /* adjacent entries of a table of bones differ clearly */
         for (uint32_t b = 0; b < a; b++) {
             px_color p = px_color_category(a), q = px_color_category(b);
             assert_true(fabsf(p.r - q.r) + fabsf(p.g - q.g) + fabsf(p.b - q.b) > 0.12f);

@@ -162,8 +162,8 @@ static double winding(const soup *s, const double at[3]) {
     return sum / (2 * M_PI);
 }
 
-/* How far a triangle is from a box along the axis that keeps them farthest apart, in parts of the box's size along it;
- * below 0: they overlap. Only small results are exact. */
+/* Separation of a triangle from a box along the axis that separates them most, relative to the box's size along it;
+ * negative: they overlap. Only small results are exact. */
 static double separation(const double p[3][3], const double centre[3], const double half[3]) {
     double q[3][3], edges[3][3], axes[13][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, worst = -INFINITY;
     for (uint32_t k = 0; k < 3; k++)
@@ -200,7 +200,7 @@ static double nearest(const soup *s, const double centre[3], const double half[3
 
 /* ---- Checks ----------------------------------------------------------------------------------------------- */
 
-/* Runs, rows, cells, counts and px_voxel_at say the same. */
+/* Runs, rows, cells, counts and px_voxel_at are consistent. */
 static void check_structure(const px_voxels *v) {
     uint32_t run = 0, voxel = 0, interior = 0, rows = v->grid.size[1] * v->grid.size[2];
     for (uint32_t row = 0; row < rows; row++) {
@@ -208,7 +208,7 @@ static void check_structure(const px_voxels *v) {
         for (uint32_t x = 0; run < v->row_runs[row + 1]; run++) {
             const px_run *r = &v->runs[run];
             assert_true(r->first == voxel && r[1].first > r->first);
-            assert_true(run == v->row_runs[row] || r->x > x); /* apart from the one before */
+            assert_true(run == v->row_runs[row] || r->x > x); /* separate from the previous one */
             for (x = r->x; voxel < r[1].first; voxel++, x++) {
                 const uint16_t *cell = v->cells[voxel];
                 assert_true(cell[0] == x && cell[1] + v->grid.size[1] * cell[2] == row && x < v->grid.size[0]);
@@ -234,7 +234,7 @@ static void check_neighbours(test_context *test, const px_voxels *v) {
     free(n);
 }
 
-/* All views, and those along one axis alone: on closed meshes each axis is right by itself. */
+/* All views, and those along one axis alone: on closed meshes each axis is correct by itself. */
 static const uint32_t votes[] = {PX_VIEWS_ALL, PX_VIEW_POSITIVE_X | PX_VIEW_NEGATIVE_X,
                                  PX_VIEW_POSITIVE_Y | PX_VIEW_NEGATIVE_Y, PX_VIEW_POSITIVE_Z | PX_VIEW_NEGATIVE_Z};
 #define VOTES 4u
@@ -248,7 +248,7 @@ static void check_cell(const soup *s, const px_voxels v[VOTES], const uint32_t c
     uint32_t voxel = px_voxel_at(v, cell[0], cell[1], cell[2]);
     bool touched = voxel != PELT_NONE && v->kinds[voxel] == PX_VOXEL_BOUNDARY;
     double gap = nearest(s, centre, half);
-    if (fabs(gap) > 1e-4) /* nearer than that, snapping decides */
+    if (fabs(gap) > 1e-4) /* closer than that, snapping decides */
         assert_int_equal(touched, gap < 0);
     if (touched || !solid)
         return;
@@ -363,13 +363,13 @@ static void test_rotated(void **state) {
     }
 }
 
-/* Solids in solids, cavities, and solids through each other. */
+/* Solids in solids, cavities, and intersecting solids. */
 static void test_many_shells(void **state) {
     (void)state;
     soup *s = &the_soup;
     begin(s);
     add_box(s, (double[]){0, 0, 0}, (double[]){4, 3, 3});
-    for (uint32_t n = 0; n < 2; n++) /* between these two the nearest faces say outside */
+    for (uint32_t n = 0; n < 2; n++) /* between these two, the nearest faces indicate outside */
         add_box(s, (double[]){0.5 + 2.2 * n, 0.5, 0.5}, (double[]){1.3 + 2.2 * n, 2.5, 2.5});
     check_at(s, 20, true);
     begin(s);
@@ -386,7 +386,7 @@ static void test_many_shells(void **state) {
     check_at(s, 20, true);
 }
 
-/* Faces in faces: two boxes with a side in common are one solid; a sheet of two sides holds nothing. */
+/* Coincident faces: two boxes with a side in common are one solid; a two-sided sheet has no interior. */
 static void test_coincident(void **state) {
     (void)state;
     soup *s = &the_soup;
@@ -404,8 +404,8 @@ static void test_coincident(void **state) {
     check_at(s, 17, true);
 }
 
-/* A line through a closed surface goes out as often as in, also where it meets edges and corners; through a convex one
- * in and out once. */
+/* A line through a closed surface leaves as often as it enters, also at edges and corners; through a convex one, it
+ * enters and leaves once. */
 static void test_hits(void **state) {
     (void)state;
     test_context test;
@@ -516,7 +516,7 @@ static uint32_t interior(const soup *s, uint32_t resolution, uint32_t views, uin
     return count;
 }
 
-/* A box without its lid: along z only looking down sees the floor's back. */
+/* A box without its lid: along z, only the downward view sees the back of the floor. */
 static void test_views(void **state) {
     (void)state;
     soup *s = &the_soup;
@@ -536,7 +536,7 @@ static void test_views(void **state) {
     assert_int_equal(turned, 0);
 }
 
-/* Shells that are wound inside out are turned; cavities stay. */
+/* Inverted shells are reversed; cavities are kept. */
 static void test_inside_out(void **state) {
     (void)state;
     soup *s = &the_soup;
@@ -550,8 +550,8 @@ static void test_inside_out(void **state) {
             add_box(s, (double[]){1.5, 1, -0.5}, (double[]){2.5, 2, 0.5});
     }
     s->triangle_count -= 2;
-    turn_over(s, first[1]); /* all but the first, */
-    turn_over(s, first[2]); /* and those behind the cavity back again */
+    turn_over(s, first[1]); /* inverts all but the first, */
+    turn_over(s, first[2]); /* and restores those after the cavity */
     uint32_t inside = interior(s, 40, PX_VIEWS_ALL, &turned);
     assert_true(inside > 500 && turned == 0);
     turn_over(s, 0);
@@ -613,7 +613,7 @@ static void test_threads(void **state) {
     }
 }
 
-/* Thin rings in a box of 800 million cells: memory follows the voxels. */
+/* Thin rings in a box of 800 million cells: memory grows with the voxels. */
 static void test_memory_grows_with_voxels(void **state) {
     (void)state;
     soup *s = &the_soup;

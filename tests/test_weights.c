@@ -24,7 +24,7 @@ static void smooth_model(void **state) {
     test_end(&test);
 }
 
-/* Only what is in scope changes, and nothing of what is locked. */
+/* Only data in scope changes, and nothing that is locked. */
 static void scoped(void **state) {
     (void)state;
     test_context test;
@@ -56,7 +56,7 @@ static void scoped(void **state) {
             assert_true(free_one || change < 1e-6);
             chest += change > 1e-3;
         }
-    assert_int_equal(chest, 0); /* alone it can only take what it has */
+    assert_int_equal(chest, 0); /* with all others locked it cannot change */
     pelt_model_destroy(model);
 
     model = make_scene(&test, "production", 3000);
@@ -94,7 +94,7 @@ static void prune_model(void **state) {
             float old = weight_of(before, i, b), now = weight_of(model, i, b);
             assert_true(now == 0 || (old >= 0.1f - 1e-6f && now >= old - 1e-6f));
         }
-    /* Twice is once; nothing more to do for normalising. */
+    /* Pruning is idempotent; normalising has nothing left to do. */
     test_ok(&test, pelt_weights_prune(test.context, model, &scope, &desc, &report));
     assert_true(report.changed_count == 0);
     test_ok(&test, pelt_weights_normalise(test.context, model, NULL, &report));
@@ -104,7 +104,7 @@ static void prune_model(void **state) {
     test_end(&test);
 }
 
-/* Seams that were open are closed. */
+/* Open seams are closed. */
 static void normalise_seams(void **state) {
     (void)state;
     static const float positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0};
@@ -124,7 +124,7 @@ static void normalise_seams(void **state) {
     test_end(&test);
 }
 
-/* Two instances of a strip with skeletons of their own lie over each other: each keeps to its own joints. */
+/* Two instances of a strip with separate skeletons coincide: each keeps its own joints. */
 static void instances(void **state) {
     (void)state;
     static const float positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0};
@@ -152,8 +152,8 @@ static void instances(void **state) {
 
 #define SIDE 12u
 
-/* A square of (2·SIDE + 1)² vertices around x = 0 with random weights, of joints whose counterparts names give. The columns from
- * SIDE + 1 on, and joints named left, are where left · x > 0. */
+/* A square of (2·SIDE + 1)² vertices around x = 0 with random weights; counterparts of joints are given by names. The
+ * columns from SIDE + 1 on, and joints named left, are at left · x > 0. */
 static pelt_model *make_sided_square(test_context *test, bool symmetric_mesh, uint32_t joint_count, float left) {
     static const char *const names[] = {"hips", "arm.L", "arm.R", "hand.L", "hand.R", "spine", "sword"};
     const float places[] = {0, 0, 0, left, 0, 0, -left, 0, 0, 2 * left, 0, 0, -2 * left, 0, 0, 0, 1, 0, 3 * left, 3, 0};
@@ -232,7 +232,7 @@ static void mirror_sides(void **state) {
         for (size_t v = 0; v < model->mesh.vertex_count; v++)
             if (giving * ((int)(v % columns) - (int)SIDE) > 0)
                 assert_true(row_distance(model, v, before, v) < 1e-6);
-        /* Twice is once. */
+        /* Mirroring is idempotent. */
         pelt_mirror_report again;
         test_ok(&test, pelt_weights_mirror(test.context, model, NULL, &desc, &again));
         assert_true(again.weights.change_max < 1e-6);
@@ -243,7 +243,7 @@ static void mirror_sides(void **state) {
     }
 }
 
-/* Vertices on the plane give, too: halfway between them and the next column lies the mean of both. */
+/* Vertices on the plane are sources too: halfway between them and the next column lies the mean of both. */
 static void mirror_beside_the_plane(void **state) {
     (void)state;
     test_context test;
@@ -266,7 +266,7 @@ static void mirror_beside_the_plane(void **state) {
             wanted[b] = 0.5 * (double)(weight_of(model, v - 1, b) + weight_of(before, v - 2, b));
             bones += wanted[b] > 0;
         }
-        for (uint32_t b = 0; b < 6 && bones <= 4; b++) /* of more the smallest are cut */
+        for (uint32_t b = 0; b < 6 && bones <= 4; b++) /* of more influences the smallest are cut */
             assert_true(fabs((double)weight_of(model, v, across[b]) - wanted[b]) < 1e-5);
         checked += bones <= 4;
     }
@@ -276,7 +276,7 @@ static void mirror_beside_the_plane(void **state) {
     test_end(&test);
 }
 
-/* The right half stands a little higher: weights come from between vertices. Twice is still once. */
+/* The right half is slightly higher: weights are interpolated between vertices. Mirroring is still idempotent. */
 static void mirror_near(void **state) {
     (void)state;
     test_context test;
@@ -316,7 +316,7 @@ static void mirror_locked(void **state) {
     test_end(&test);
 }
 
-/* Joints that lie across another axis are told of. */
+/* A skeleton that is symmetric across another axis gives a warning. */
 static void mirror_wrong_axis(void **state) {
     (void)state;
     test_context test;
@@ -331,7 +331,7 @@ static void mirror_wrong_axis(void **state) {
     test_end(&test);
 }
 
-/* A joint without counterpart stays where both sides meet. */
+/* A joint without a counterpart keeps its weights where both sides meet. */
 static void mirror_lone(void **state) {
     (void)state;
     test_context test;
@@ -347,7 +347,7 @@ static void mirror_lone(void **state) {
     test_end(&test);
 }
 
-/* A scene with its own skeleton: symmetric afterwards, whatever it was. */
+/* A scene with its own skeleton: symmetric afterwards. */
 static void mirror_scene(void **state) {
     (void)state;
     test_context test;
@@ -365,7 +365,7 @@ static void mirror_scene(void **state) {
     test_end(&test);
 }
 
-/* ---- What does not work ----------------------------------------------------------------------------------- */
+/* ---- Invalid input ---------------------------------------------------------------------------------------- */
 
 static void refused(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-/* Rows of weights: cutting, locks, reading and spreading, smoothing; left and right. */
+/* Rows of weights: cutting, locks, reading and spreading, smoothing; left and right joints. */
 #include "support.h"
 
 #include "weights/weights.h"
@@ -39,7 +39,7 @@ static void cut_rows(void **state) {
             least = fmin(least, px_weight_sum_of(&old, sum.bones[e]));
         }
         assert_true(sum.count == 1 || least / total(&old) >= limits.threshold);
-        for (uint32_t e = 0; e < old.count; e++) /* what went was smaller, and too small or too many */
+        for (uint32_t e = 0; e < old.count; e++) /* removed: smaller, and below threshold or over limit */
             if (px_weight_sum_of(&sum, old.bones[e]) == 0) {
                 assert_true(old.weights[e] <= least);
                 assert_true(sum.count == limits.influences || old.weights[e] / total(&old) < limits.threshold);
@@ -66,7 +66,7 @@ static void locked_rows(void **state) {
             }
         assert_true(most <= 1);
     }
-    /* Alone they take everything; when there are more than K the largest stay. */
+    /* Without others, locked ones take the whole sum; of more than K, the largest are kept. */
     px_weight_sum sum = {2, {3, 7}, {0.1, 0.3}};
     px_weight_sum_cut(&sum, &(px_weight_limits){.influences = 4, .locked = locked});
     assert_true(sum.bones[0] == 7 && fabs(sum.weights[0] - 0.75) < 1e-12);
@@ -74,7 +74,7 @@ static void locked_rows(void **state) {
     assert_true(sum.count == 1 && sum.bones[0] == 7 && sum.weights[0] == 1);
 }
 
-/* The smallest give way when there are too many bones. */
+/* The smallest are removed when there are too many bones. */
 static void crowded_row(void **state) {
     (void)state;
     px_weight_sum sum = {0};
@@ -110,7 +110,7 @@ static void spread_again(void **state) {
     test_ok(&test, px_weight_table_spread(&table, model, &model->mesh.weld, NULL, skin->influence_count, &out));
     for (size_t e = 0; e < (size_t)model->mesh.vertex_count * skin->influence_count; e++)
         assert_true(fabsf(out.weights[e] - skin->weights[e]) < 1e-6f);
-    /* Frozen vertices count nothing and keep what they have, all of it. */
+    /* Frozen vertices do not count and keep all their weights. */
     uint8_t *frozen = PX_NEW(arena, uint8_t, model->mesh.vertex_count);
     memset(frozen, 1, model->mesh.vertex_count);
     test_ok(&test, px_weight_table_read(arena, model, &model->mesh.weld, frozen, &table));
@@ -178,7 +178,7 @@ static void smooth_rows(void **state) {
     test_end(&test);
 }
 
-/* One step by hand, on a strip: 0 - 1 - 2 with the triangle between all three. */
+/* One step computed by hand, on a strip: 0 - 1 - 2 with the triangle between all three. */
 static void smooth_by_hand(void **state) {
     (void)state;
     test_context test;
@@ -232,7 +232,7 @@ static void pair_of_names(void **state) {
     for (uint32_t j = 0; j < COUNT; j++) {
         names[j] = j < 2 * PAIRS ? pairs[j / 2][j % 2] : single[j - 2 * PAIRS];
         parents[j] = PELT_NONE;
-        positions[3 * j] = 5 + (float)j; /* places say nothing */
+        positions[3 * j] = 5 + (float)j; /* positions give no hint */
         positions[3 * j + 1] = positions[3 * j + 2] = 0;
     }
     test_context test;
@@ -299,7 +299,7 @@ static void pair_of_scene(void **state) {
     test_end(&test);
 }
 
-/* ---- Without memory --------------------------------------------------------------------------------------- */
+/* ---- Out of memory ---------------------------------------------------------------------------------------- */
 
 static pelt_result run_all(pelt_context *context, void *user) {
     const pelt_model *model = user;

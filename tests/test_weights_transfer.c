@@ -1,7 +1,7 @@
-/* Weights from one mesh onto another. */
+/* Transferring weights from one mesh to another. */
 #include "weights_models.h"
 
-/* The mesh of a model alone, without what the file had besides; some of its triangles. */
+/* Only the mesh of a model, with some of its triangles. */
 static pelt_model *bare(test_context *test, const pelt_model *model) {
     return make_mesh(test, model->mesh.positions, model->mesh.vertex_count, model->mesh.triangles,
                      model->mesh.triangle_count);
@@ -34,7 +34,7 @@ static void same_mesh(void **state) {
         assert_true(n == 1 || (most < 1e-6 && report.distance_max < 1e-6)); /* some vertices there have no triangle */
         for (size_t e = 0; e < 3 * (size_t)to->mesh.triangle_count; e++)
             assert_true(row_distance(from, to->mesh.triangles[e], to, to->mesh.triangles[e]) < 1e-6);
-        /* The rig comes along. */
+        /* The rig is copied. */
         assert_int_equal(report.skeleton, PELT_SKELETON_FROM);
         assert_int_equal(to->changed, PELT_CHANGED_SKIN | PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS);
         assert_int_equal(to->skeleton.joint_count, from->skeleton.joint_count);
@@ -43,7 +43,7 @@ static void same_mesh(void **state) {
         assert_int_equal(to->motion_count, from->motion_count);
         for (uint32_t m = 0; m < to->motion_count; m++)
             assert_int_equal(to->motions[m].track_count, from->motions[m].track_count);
-        pelt_model_destroy(from); /* nothing of it is needed any more */
+        pelt_model_destroy(from); /* the copy does not depend on it */
         float *posed = malloc(3 * sizeof *posed * to->mesh.vertex_count);
         const pelt_motion *motion = to->motion_count ? &to->motions[0] : NULL;
         test_ok(&test, pelt_model_pose(test.context, to, motion, 0.1f, PELT_SKINNING_LINEAR, posed, NULL));
@@ -53,7 +53,7 @@ static void same_mesh(void **state) {
     }
 }
 
-/* Every triangle becomes four; new vertices lie on edges, each twice. */
+/* Divides every triangle into four; new vertices lie on edges, each twice. */
 static pelt_model *subdivide(test_context *test, const pelt_model *model) {
     const pelt_mesh *mesh = &model->mesh;
     uint32_t count = mesh->triangle_count, *triangles = malloc(12 * sizeof *triangles * count);
@@ -81,15 +81,15 @@ static void finer_mesh(void **state) {
     test_context test;
     test_begin(&test, 2);
     pelt_model *from = make_scene(&test, "creature", 1500);
-    for (size_t e = 0; e < 3 * (size_t)from->mesh.vertex_count; e++) /* so that middles of edges are no rounded ones */
+    for (size_t e = 0; e < 3 * (size_t)from->mesh.vertex_count; e++) /* makes midpoints of edges exact */
         from->mesh.positions[e] = roundf(from->mesh.positions[e] * 0x1p16f) * 0x1p-16f;
-    pelt_weights_scope four = {PELT_DESC_COOKIE, .influences = 4}; /* two vertices then have 8 together at most */
+    pelt_weights_scope four = {PELT_DESC_COOKIE, .influences = 4}; /* then two vertices have at most 8 together */
     test_ok(&test, pelt_weights_normalise(test.context, from, &four, NULL));
     pelt_model *to = subdivide(&test, from);
     pelt_transfer_desc desc = pelt_transfer_desc_default();
     pelt_transfer_report report;
     desc.influences = 8;
-    desc.angle = 180; /* in folds, normals between vertices are others than those of the corners */
+    desc.angle = 180; /* in folds, interpolated normals differ from those of the corners */
     test_ok(&test, pelt_weights_transfer(test.context, from, to, &desc, &report));
     assert_sound(&test, to, 8);
     assert_int_equal(report.matched_count, report.vertex_count);
@@ -134,8 +134,8 @@ static pelt_model *make_strip(test_context *test, const float *x, uint32_t count
 static const char *const strip_names[] = {"left", "right"};
 static const float strip_places[] = {0, 0, 0, 10, 0, 0};
 
-/* Two plates, and a strip that goes over the gap between them: weights go from one to the other, linearly but for what
- * the slanting edges add. */
+/* Two plates, and a strip across the gap between them: weights change from one to the other, linearly but for the
+ * effect of the diagonal edges. */
 static void gap(void **state) {
     (void)state;
     test_context test;
@@ -155,13 +155,13 @@ static void gap(void **state) {
     assert_sound(&test, to, 4);
     assert_true(report.matched_count == 2 * 8 && report.filled_count == 2 * 13 && report.far_count == 0);
     for (uint32_t n = 0; n < 21; n++) {
-        double at = fmin(fmax((x[n] - 1.5) / 7, 0), 1); /* 0.5 is within the distance that counts as near */
+        double at = fmin(fmax((x[n] - 1.5) / 7, 0), 1); /* 0.5 is within the matching distance */
         for (uint32_t side = 0; side < 2; side++) {
             double weight = (double)weight_of(to, 2 * n + side, 1);
             assert_true(fabs(weight - at) < 0.04);
             assert_true(n == 0 || weight >= (double)weight_of(to, 2 * n + side - 2, 1) - 1e-6);
         }
-        /* Turned by half a turn it is the same again. */
+        /* It is symmetric under half a turn. */
         assert_true(fabs((double)weight_of(to, 2 * n, 1) + (double)weight_of(to, 2 * (20 - n) + 1, 1) - 1) < 1e-5);
     }
     pelt_model_destroy(to);
@@ -199,7 +199,7 @@ static void no_match(void **state) {
     desc.skeleton = PELT_SKELETON_FROM;
     test_ok(&test, pelt_weights_transfer(test.context, from, to, &desc, &report));
     assert_int_equal(report.matched_count, 12);
-    for (size_t e = 2; e < 36; e += 3) /* so near that it does not matter */
+    for (size_t e = 2; e < 36; e += 3) /* close enough to be ignored */
         to->mesh.positions[e] = 0.01f;
     desc.angle = 45;
     test_ok(&test, pelt_weights_transfer(test.context, from, to, &desc, &report));
@@ -211,7 +211,7 @@ static void no_match(void **state) {
 
 /* ---- Joints and poses ------------------------------------------------------------------------------------- */
 
-/* Onto a skin of its own: joints are matched by name, in any order; those that are missing give to their ancestors. */
+/* Onto an existing skin: joints are matched by name, in any order; weights of missing ones go to their ancestors. */
 static void own_joints(void **state) {
     (void)state;
     test_context test;
@@ -240,7 +240,7 @@ static void own_joints(void **state) {
               hand = weight_of(from, v, 2) + weight_of(from, v, 3);
         assert_true(fabsf(weight_of(to, v, 2) - root) < 1e-6f && fabsf(weight_of(to, v, 1) - hand) < 1e-6f);
     }
-    /* By itself it decides so when most names are there. */
+    /* Chosen automatically when most names match. */
     pelt_model_destroy(to);
     to = make_strip(&test, x, 5, 0);
     add_rig(&test, to, to_names, to_places, 3);
@@ -268,7 +268,7 @@ static void own_joints(void **state) {
     test_end(&test);
 }
 
-/* The rig rests in another pose than it was bound in, and the other mesh was made from that. */
+/* The rest pose of the rig differs from its bind pose, and the other mesh was made from the rest pose. */
 static void posed_mesh(void **state) {
     (void)state;
     test_context test;
@@ -302,7 +302,7 @@ static void posed_mesh(void **state) {
     test_end(&test);
 }
 
-/* ---- What does not work ----------------------------------------------------------------------------------- */
+/* ---- Invalid input ---------------------------------------------------------------------------------------- */
 
 static void refused(void **state) {
     (void)state;
@@ -323,7 +323,7 @@ static void refused(void **state) {
     test_end(&test);
 }
 
-/* Positions that are not finite on either side: right sums all the same. */
+/* Non-finite positions on either side: weights still sum to 1. */
 static void not_finite(void **state) {
     (void)state;
     test_context test;
@@ -371,7 +371,7 @@ static void no_memory(void **state) {
     test_context test;
     test_begin(&test, 1);
     pelt_model *from = make_scene(&test, "creature", 200), *to = bare(&test, from);
-    for (size_t e = 0; e < 3 * 40; e++) /* some are to be filled in */
+    for (size_t e = 0; e < 3 * 40; e++) /* some vertices are to be filled in */
         to->mesh.positions[e] += 5;
     test_fail_each_allocation(2, transfer_both, &(pair){from, to});
     pelt_model_destroy(to);
@@ -405,7 +405,7 @@ static void same_bits(void **state) {
 
 /* ---- A real character ------------------------------------------------------------------------------------- */
 
-/* Fewer vertices: those of a cell become its first one; triangles that collapse go. */
+/* Fewer vertices: those of a cell collapse to its first one; degenerate triangles are removed. */
 static pelt_model *decimate(test_context *test, const pelt_model *model, double cell) {
     const pelt_mesh *mesh = &model->mesh;
     uint32_t table_size = 1u << 18, *table = calloc(table_size, sizeof *table), count = 0, kept = 0;

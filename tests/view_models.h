@@ -1,4 +1,4 @@
-/* Small models that the tests of pictures draw, and what they ask of the pixels. */
+/* Small models for tests of pictures, and checks of pixels. */
 #ifndef PELT_TESTS_VIEW_MODELS_H
 #define PELT_TESTS_VIEW_MODELS_H
 
@@ -41,7 +41,7 @@ static inline void set_square(float *positions, uint32_t *triangles, uint32_t s,
         triangles[6 * s + (uint32_t)e] = 4 * s + fan[e];
 }
 
-/* A big square and a small one before or behind it, as parts 0 and 1. */
+/* A large square and a small one in front of or behind it, as parts 0 and 1. */
 static inline pelt_model *make_squares(pelt_context *context, float small_depth) {
     float positions[24];
     uint32_t triangles[12];
@@ -119,7 +119,7 @@ static inline pelt_model *make_ball(pelt_context *context) {
 
 #define SIDE 64
 
-/* Straight from the front, on nothing. */
+/* From the front, on a transparent background. */
 static inline pelt_picture_desc plain_desc(void) {
     pelt_picture_desc desc = pelt_picture_desc_default();
     desc.width = desc.height = SIDE;
@@ -138,7 +138,7 @@ static inline void render(pelt_context *context, const pelt_model *model, const 
 }
 
 static inline double hue_distance(const uint8_t pixel[4], px_color color) {
-    /* light changes brightness much more than the shares of red, green and blue */
+    /* light changes brightness much more than the ratios of red, green and blue */
     double p[3] = {pow(pixel[0] / 255.0, 2.2), pow(pixel[1] / 255.0, 2.2), pow(pixel[2] / 255.0, 2.2)};
     double sum = p[0] + p[1] + p[2], total = (double)color.r + color.g + color.b;
     return fabs(p[0] / sum - color.r / total) + fabs(p[1] / sum - color.g / total) + fabs(p[2] / sum - color.b / total);

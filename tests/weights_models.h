@@ -1,4 +1,4 @@
-/* Models for tests of what is done to weights. */
+/* Models for tests of weight editing. */
 #ifndef PELT_TESTS_WEIGHTS_MODELS_H
 #define PELT_TESTS_WEIGHTS_MODELS_H
 
@@ -31,7 +31,8 @@ static inline pelt_model *make_mesh(test_context *test, const float *positions, 
     return model;
 }
 
-/* A flat skeleton of `names` with joints at `places` [joint][3], bound there; everything hangs from bone 0. */
+/* A flat skeleton of `names` with joints at `places` [joint][3], bound there; every vertex has all its weight on bone
+ * 0. */
 static inline void add_rig(test_context *test, pelt_model *model, const char *const *names, const float *places,
                            uint32_t count) {
     pelt_skeleton *s = &model->skeleton;
@@ -77,7 +78,7 @@ static inline float weight_of(const pelt_model *model, size_t vertex, uint32_t b
     return sum;
 }
 
-/* What every edit must leave: a valid model, K kept, one set of weights for each welded vertex. */
+/* Invariants of every edit: a valid model, the same K, equal weights within each welded vertex. */
 static inline void assert_sound(test_context *test, pelt_model *model, uint32_t influences) {
     test_ok(test, pelt_model_validate(test->context, model));
     test_ok(test, pelt_model_weld(test->context, model));
