@@ -1,4 +1,4 @@
-/* Decompositions of the three bench animations (when they are there) and of our scenes: error and seconds per phase.
+/* Decompositions of the three bench animations (if present) and of generated scenes: error and seconds per phase.
  *
  * Prints the table of docs/decompose.md. The errors are the solver's own estimate in double precision; what a file
  * reaches differs by rounding and by the keys left out, and `pelt decompose` reports it.

@@ -27,7 +27,7 @@ typedef struct bench {
     char *copies[2];  /* for memcpy */
     size_t copy_size; /* of each */
     float *frame;     /* [point][3] */
-    double sum;       /* of what was read: keeps the work from being optimised away */
+    double sum;       /* checksum of the data read: keeps the work from being optimised away */
 } bench;
 
 static void check(const bench *b, pelt_result result) {

@@ -153,7 +153,7 @@ static double axis_distances(const pelt_affine *joint, const float v[3]) {
     return hypot(d[1], d[2]) + hypot(d[2], d[0]) + hypot(d[0], d[1]);
 }
 
-/* Adds the vertex's share to R's sums of every joint above it, and clears what it summed on the way. */
+/* Adds the vertex's share to R's sums of every joint above it, and clears the per-vertex sums. */
 static void add_bends(const comparison *c, size_t i, const row *r) {
     const uint32_t *parents = c->artist->skeleton.parents;
     for (uint32_t e = 0; e < r->count; e++)

@@ -93,7 +93,8 @@ static void drop(rig *r) {
     pelt_model_destroy(r->model);
 }
 
-/* What a prepared run reads as streams and writes: positions, normals, weights, bones; overlaps of blocks count once. */
+/* Bytes that a prepared run reads as streams and writes: positions, normals, weights, bones; overlaps of blocks count
+ * once. */
 static size_t prepared_bytes(const pelt_prepared_skin *p) {
     size_t bytes = (size_t)p->vertex_count * 48;
     for (uint32_t g = 0; g < p->group_count; g++) {

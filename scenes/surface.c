@@ -158,7 +158,7 @@ static bool choose_segments(const walk *w, const block *b, int size, const reach
     if (nearest > reach + 2 * w->blend || nearest < -reach - 2 * w->blend)
         return false;
     to->count = 0;
-    for (uint32_t s = 0; s < from->count; s++) /* 2 blends: what they may add up to over several groups */
+    for (uint32_t s = 0; s < from->count; s++) /* 2 blends: bound of their sum over several groups */
         if (distances[s] <= nearest + 2 * reach + 2 * w->blend)
             to->segments[to->count++] = from->segments[s];
     return fabs(distance_of(solid, to->segments, to->count, center)) <= reach;

@@ -517,8 +517,8 @@ static pelt_decompose_report fit_cloth(pelt_transforms kind, pelt_weight_solver 
     return report;
 }
 
-/* More degrees of freedom fit better, for any kind of bone. Weights for files contain only what the format can hold,
- * and come near its optimum. */
+/* More degrees of freedom fit better, for any kind of bone. Weights saved to files respect the format's limits, and
+ * come near the optimum under them. */
 static void solvers_are_ordered(void **state) {
     (void)state;
     for (int kind = PELT_TRANSFORMS_AFFINE; kind <= PELT_TRANSFORMS_SIMILARITY; kind++) {

@@ -319,7 +319,7 @@ static void the_whole_may_move(void **state) {
     for (uint32_t p = 0; p < b.poses.seen_count; p++) {
         pelt_transform *locals = pelt_model_alloc(context, b.model, joints, sizeof *locals);
         memcpy(locals, b.examples[p].locals, joints * sizeof *locals);
-        /* half a turn about z, on top of what the base has: (x, y, z, w) becomes (-y, x, w, -z) */
+        /* half a turn about z, composed with the base's rotation: (x, y, z, w) becomes (-y, x, w, -z) */
         float q[4], *r = locals[0].rotation;
         memcpy(q, r, sizeof q);
         r[0] = -q[1], r[1] = q[0], r[2] = q[3], r[3] = -q[2];

@@ -508,7 +508,7 @@ static void cut_anywhere(void **state) {
     }
 }
 
-/* A .gltf and the buffer beside it, as files. */
+/* A .gltf and its external buffer, as files. */
 static void cut_beside(void **state) {
     (void)state;
     static const char *const names[] = {"rig.gltf", "rig.bin"};

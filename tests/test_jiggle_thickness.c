@@ -1,5 +1,5 @@
-/* Softness by thickness: thick tissue swings; hands, feet, heads and thin tissue are held; the rig's own skin moves
- * what is thinner than a cell. */
+/* Softness by thickness: thick tissue swings; hands, feet, heads and thin tissue are held; tissue thinner than a cell
+ * follows the rig's own skin. */
 #include "support.h"
 
 #include "jiggle/object.h"

@@ -7,7 +7,7 @@
 
 /* ---- Pictures --------------------------------------------------------------------------------------------- */
 
-/* Two pixels beside each other above two others: black, white; red, blue. */
+/* Two rows of two pixels: black, white; red, blue. */
 static const uint8_t four[] = {0, 0, 0, 255, 255, 255, 255, 255, 255, 0, 0, 255, 0, 0, 255, 255};
 
 typedef struct picture {

@@ -1,6 +1,5 @@
-/* PLY: every encoding and type, faces, strips and what stands beside them; what is refused and how; what survives
- * reading and writing.
- */
+/* PLY: every encoding and type, faces, strips and unknown elements; rejected files and their error messages; data
+ * preserved by reading and writing. */
 #include "support.h"
 
 #include "core/core.h"

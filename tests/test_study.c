@@ -342,7 +342,7 @@ static pelt_result study_all(pelt_context *context, void *user) {
     model->clip_count = 0;
     uint32_t bones = model->skin.bone_count;
     if (result == PELT_OK && (result = pelt_study_spread(context, model, 5, 3)) != PELT_OK)
-        assert_int_equal(model->skin.bone_count, bones); /* as it was */
+        assert_int_equal(model->skin.bone_count, bones); /* unchanged */
     pelt_study_destroy(study);
     pelt_model_destroy(model);
     return result;
