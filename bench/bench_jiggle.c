@@ -210,7 +210,8 @@ static double random_real(double min, double max) {
 typedef enum start { RANDOM, FLATTENED, INVERTED, TELEPORTED, START_COUNT } start;
 static const char *const start_names[] = {"random", "flattened", "inverted", "teleported"};
 
-/* In cells, the distance of the particle from its goal. Teleported tissue is left behind by a hundred cells, as one. */
+/* Initial displacements from the goals, in cells. Teleported tissue is displaced as one, by up to a hundred cells along
+ * each axis. */
 static void start_from(pelt_jiggle *j, start kind) {
     double away[3] = {random_real(-100, 100), random_real(-100, 100), random_real(-100, 100)};
     int flat = (int)random_real(0, 3);
@@ -240,7 +241,7 @@ static double farthest(const pelt_jiggle *j) {
 static bool run_long(start kind, float scale, double substep, double wanted) {
     pelt_jiggle_desc desc = pelt_jiggle_desc_default();
     desc.particles = 500;
-    desc.softness = PELT_JIGGLE_SOFTNESS_EVEN; /* no damping */
+    desc.softness = PELT_JIGGLE_SOFTNESS_EVEN; /* all tissue is free to swing */
     desc.substep = substep;
     rig r = make(&desc, 2000, scale);
     pelt_jiggle *j = r.jiggle;

@@ -154,7 +154,7 @@ static bool keep_pair(void *user, uint32_t a, uint32_t b) {
     return ++list->count < MOST_CONTACTS;
 }
 
-/* The normal of a contact points from b to a: the mean direction of the normals of both triangles. */
+/* The normal of a contact points from b to a: vertical at the floor, else along n_b − n_a of the triangle normals. */
 static void find_contacts(character *a, character *b, contact_list *list) {
     list->count = 0;
     pelt_body_pairs(a->body, b->body, keep_pair, list);

@@ -202,7 +202,7 @@ static uint32_t mark_cells(hand_tissue *t, const scene_solid *solid, const float
     for (size_t i = 0; i < t->point_count; i++) {
         double inside[3];
         locate(t, vec_load(points + 3 * i), at, inside);
-        fractions[cell_index(t, at)] = 0.05f; /* minimum: its corners must be held by some element */
+        fractions[cell_index(t, at)] = 0.05f; /* minimum: the corners of the cell need some stiffness */
     }
     for (at[1] = 0; at[1] < t->size[1]; at[1]++)
         for (at[2] = 0; at[2] < t->size[2]; at[2]++)
