@@ -1,5 +1,5 @@
 /* Primary motion of a character's tissue: skinning of particles and volumes of parts, for the lattice sizes of LBSD
- * (table I), every body, on one thread. One core's speed differs from minute to minute, so besides microseconds of CPU
+ * (table I), every kernel, on one thread. One core's speed differs from minute to minute, so besides microseconds of CPU
  * time (the least of many rounds) each row says what keeping volumes costs against blending alone, and what the body
  * gains over the scalar one, measured in the same rounds.
  *

@@ -2,7 +2,7 @@
  *
  * - Random joints: a generated mesh whose vertices take bones at random, the worst case, 1 to 8 influences.
  * - Real rigs, prepared: their vertices are grouped by bones.
- * - Bodies: every instruction set that gathers, with and without normals and tangents.
+ * - Kernels: every instruction set that gathers, with and without normals and tangents.
  * - Threads.
  *
  * One core's speed differs from machine to machine and from minute to minute, so rows say what share of memcpy's speed

@@ -132,7 +132,7 @@ static void assert_same(const pelt_skin_job *a, const pelt_skin_job *b) {
         assert_memory_equal(a->out_tangents, b->out_tangents, 4 * count * sizeof(float));
 }
 
-/* ---- Bodies ----------------------------------------------------------------------------------------------- */
+/* ---- Kernels ---------------------------------------------------------------------------------------------- */
 
 static void bodies_are_named(void **state) {
     (void)state;
