@@ -1,7 +1,7 @@
 /* Primary motion of a character's tissue: skinning of particles and volumes of parts, for the lattice sizes of LBSD
- * (table I), every kernel, on one thread. One core's speed differs from minute to minute, so besides microseconds of CPU
- * time (the least of many rounds) each row says what keeping volumes costs against blending alone, and what the body
- * gains over the scalar one, measured in the same rounds.
+ * (table I), every kernel, on one thread. One core's speed differs from minute to minute, so besides microseconds of
+ * CPU time (the least of many rounds) each row gives the cost of volume preservation relative to blending alone, and
+ * the speed-up of the kernel over the scalar one, measured in the same rounds.
  *
  *   bench_jiggle_volume [ROUNDS]
  *   bench_jiggle_volume table                      the table of docs/jiggle.md: volumes on real characters
