@@ -408,8 +408,8 @@ int main(int count, char **arguments) {
     if (count > 1 && strcmp(arguments[1], "corrections") == 0) {
         pelt_context *one;
         check(NULL, pelt_context_create(NULL, &one));
-        int wrong = print_corrections(one, count > 2 ? strtol(arguments[2], NULL, 10) : 10,
-                                      count > 3 ? arguments[3] : NULL);
+        int wrong =
+            print_corrections(one, count > 2 ? strtol(arguments[2], NULL, 10) : 10, count > 3 ? arguments[3] : NULL);
         pelt_context_destroy(one);
         return wrong;
     }

@@ -13,8 +13,8 @@ typedef struct bind_settings {
     const char *falloff_attribute;
     const char *paint_file;
     const char *section; /* the last one; see option_values */
-    const char *also; /* the last one; see option_values */
-    uint32_t format;  /* pelt_weight_format */
+    const char *also;    /* the last one; see option_values */
+    uint32_t format;     /* pelt_weight_format */
     pelt_load_desc load;
 } bind_settings;
 

@@ -150,7 +150,8 @@ const cli_verb verb_light = {
              "a morph target holds the colours of each pattern, and an animation channel its weights.\n\nPlayers that "
              "do not morph colours show the mean.\n\n--kind transfer measures how each vertex responds to light from "
              "anywhere "
-             "(precomputed radiance transfer, in spherical harmonics). The page of --report, or of pelt view -o, relights such a file; "
+             "(precomputed radiance transfer, in spherical harmonics). The page of --report, or of pelt view -o, "
+             "relights such a file; "
              "other players show vertex colours in the light of --sun, --sky and --ground.",
     .groups = groups,
     .group_count = COUNT(groups),

@@ -18,10 +18,10 @@ extern "C" {
 /* How weights are computed. */
 typedef enum pelt_bind_method {
     PELT_BIND_HEAT, /* heat diffusion through the solid, with a source term that falls with the squared distance from the bone */
-    PELT_BIND_GEODESIC,  /* a falloff of the distance of each bone through the solid */
-    PELT_BIND_SURFACE,   /* for comparison: heat diffusion on the surface (Baran, Popović 2007) */
-    PELT_BIND_CLOSEST,   /* for comparison: a falloff of the straight distance of each bone */
-    PELT_BIND_HIERARCHY  /* for comparison: the same, of bones at most two links from the nearest one */
+    PELT_BIND_GEODESIC, /* a falloff of the distance of each bone through the solid */
+    PELT_BIND_SURFACE,  /* for comparison: heat diffusion on the surface (Baran, Popović 2007) */
+    PELT_BIND_CLOSEST,  /* for comparison: a falloff of the straight distance of each bone */
+    PELT_BIND_HIERARCHY /* for comparison: the same, of bones at most two links from the nearest one */
 } pelt_bind_method;
 
 typedef enum pelt_bind_distance {
@@ -70,23 +70,25 @@ typedef struct pelt_bind_desc {
     uint32_t distance;          /* pelt_bind_distance, geodesic only; default paper */
     const pelt_model *skeleton; /* model whose skeleton and motions are used; NULL (default): the model's own.
                                   * Borrowed until the binding is destroyed; may be the model itself */
-    bool separate;              /* raise the resolution, at most to max_resolution, until limbs with a gap between them do
+    bool separate;           /* raise the resolution, at most to max_resolution, until limbs with a gap between them do
                                   * not touch in the voxels (report.touching); not with `grid`; default false */
-    uint32_t max_resolution;    /* with `separate`; default 1024 */
-    bool fit;                   /* scale, rotate and translate the skeleton and its motions to fit the mesh before
+    uint32_t max_resolution; /* with `separate`; default 1024 */
+    bool fit;                /* scale, rotate and translate the skeleton and its motions to fit the mesh before
                                   * binding; a skeleton that fits is not changed; default false */
-    bool no_fit;                /* do not check whether the skeleton fits the mesh; default false */
-    uint32_t joints;            /* pelt_bind_joints; default weighted */
-    const char *exclude;        /* names, separated by commas, of joints that get no weights; NULL (default): none */
-    const char *only;           /* names of the only joints that get weights, overriding all rules; NULL (default):
+    bool no_fit;             /* do not check whether the skeleton fits the mesh; default false */
+    uint32_t joints;         /* pelt_bind_joints; default weighted */
+    const char *exclude;     /* names, separated by commas, of joints that get no weights; NULL (default): none */
+    const char *only;        /* names of the only joints that get weights, overriding all rules; NULL (default):
                                   * see `joints` */
-    const char *paint;          /* "+REGION,-REGION,…", in this order: voxels to add or remove, where the mesh leaves no
+    const char *paint;       /* "+REGION,-REGION,…", in this order: voxels to add or remove, where the mesh leaves no
                                   * other way. Boxes and spheres: voxels whose centre they contain, inside the box of the
                                   * mesh; other regions: those that a triangle of three selected vertices touches. NULL
                                   * (default): none */
-    const pelt_bind_attribute *attributes; /* [attribute_count] for regions; borrowed like vertex_falloff; default NULL */
-    uint32_t attribute_count;              /* default 0 */
-    bool keep_fields;           /* heat and geodesic: keep the fields of the voxels, for pelt_binding_reuse and sections: 8 bytes per voxel and joint
+    const pelt_bind_attribute
+        *attributes;          /* [attribute_count] for regions; borrowed like vertex_falloff; default NULL */
+    uint32_t attribute_count; /* default 0 */
+    bool
+        keep_fields; /* heat and geodesic: keep the fields of the voxels, for pelt_binding_reuse and sections: 8 bytes per voxel and joint
                                   * near it (heat), 4 per voxel and joint (geodesic); default false */
 
     /* Settings of pelt_binding_apply, together with `exclude` and `only` among the joints of the binding: weights of
@@ -95,22 +97,22 @@ typedef struct pelt_bind_desc {
     double falloff; /* α, 0 to 1: higher is stiffer; default 0.7, which leaves the weights of heat unchanged */
     const float *vertex_falloff; /* [vertex] α per vertex, 0 to 1; NULL (default): use falloff. Borrowed as long as the
                                   * desc is used, and as long as the binding if apply is called with `desc` NULL */
-    const char *falloffs;        /* "REGION=A,…": α of regions; later ones override earlier ones, vertex_falloff and falloff.
+    const char *falloffs; /* "REGION=A,…": α of regions; later ones override earlier ones, vertex_falloff and falloff.
                                   * "REGION=A B DEGREES JOINT": α goes from A to B as the joint turns by DEGREES from its
                                   * rest pose; see pelt_binding_apply_pose. NULL (default): none */
-    uint32_t curve;              /* pelt_bind_curve, geodesic only; default sharp */
-    uint32_t influences;         /* K, 1 to 8; default 4. Vertices with locked weights may have more */
-    double prune;                /* drop weights below this, except the largest of each vertex; default 0.01 */
-    uint32_t smooth;             /* smoothing iterations, half way to the mean of edge neighbours; default 0 */
-    uint32_t mirror;             /* pelt_bind_mirror: vertices at mirrored positions get the same weights to the bit,
+    uint32_t curve;       /* pelt_bind_curve, geodesic only; default sharp */
+    uint32_t influences;  /* K, 1 to 8; default 4. Vertices with locked weights may have more */
+    double prune;         /* drop weights below this, except the largest of each vertex; default 0.01 */
+    uint32_t smooth;      /* smoothing iterations, half way to the mean of edge neighbours; default 0 */
+    uint32_t mirror;      /* pelt_bind_mirror: vertices at mirrored positions get the same weights to the bit,
                                   * with joints paired by name or position. The plane is the mean of the joint pairs.
                                   * Default off */
-    uint32_t rigid_parts;        /* pelt_bind_rigid: whether accessories (small shells with nearly all weights from one
+    uint32_t rigid_parts; /* pelt_bind_rigid: whether accessories (small shells with nearly all weights from one
                                   * joint) and parts of machines (meshes of many shells that mainly belong to one joint
                                   * each) follow one joint rigidly; default auto */
-    const char *rigid;           /* "REGION=JOINT,…": regions that follow one joint rigidly, overriding other settings; NULL
+    const char *rigid;    /* "REGION=JOINT,…": regions that follow one joint rigidly, overriding other settings; NULL
                                   * (default): none */
-    const char *lock;            /* joints that keep their weights of the existing skin, which is required; the other
+    const char *lock;     /* joints that keep their weights of the existing skin, which is required; the other
                                   * joints share the rest. NULL (default): none */
 } pelt_bind_desc;
 PELT_API const pelt_option_table *pelt_bind_options(void);
@@ -145,7 +147,8 @@ typedef struct pelt_bind_touch {
     uint32_t face_count; /* faces between voxels of one and voxels of the other */
     double gap;          /* least distance between their surfaces there, object units; 0: no gap was found: the surfaces
                           * touch or meet in a crease */
-    uint32_t resolution; /* estimate of the resolution that separates them: no voxel of one has a face in common with the
+    uint32_t
+        resolution; /* estimate of the resolution that separates them: no voxel of one has a face in common with the
                           * other; 0: none does */
 } pelt_bind_touch;
 
@@ -198,7 +201,8 @@ PELT_API pelt_result pelt_binding_apply(pelt_binding *binding, const pelt_bind_d
 /* The same with the falloffs of a pose: desc.falloffs are evaluated with the local rotations of pose [joint of the binding's
  * skeleton]. For weights that change with the pose, call it every frame: it costs as much as pelt_binding_apply. `pose`
  * NULL: the rest pose. */
-PELT_API pelt_result pelt_binding_apply_pose(pelt_binding *binding, const pelt_bind_desc *desc, const pelt_transform *pose);
+PELT_API pelt_result pelt_binding_apply_pose(pelt_binding *binding, const pelt_bind_desc *desc,
+                                             const pelt_transform *pose);
 /* A binding of another mesh in the voxels of this one, which has desc.keep_fields: a garment, an edited mesh, another level
  * of detail. Nothing is voxelized or solved. The mesh must be in the same place as the first; vertices outside of the
  * voxels get the weights of the nearest one (report.outside_count). A model whose skeleton has all joints of the binding by

@@ -40,8 +40,8 @@ typedef struct pelt_light_desc {
     double sun_color[3]; /* TRANSFER: linear light of a surface that faces the sun, 0 to 100; default 0.5, 0.47, 0.4 */
     uint32_t bands;      /* TRANSFER: of spherical harmonics: 3 (default; 9 coefficients) or 4 (16) */
     uint32_t transfer_rank; /* TRANSFER: patterns of transfer vectors, 1 to PELT_LIGHT_RANK_MAX; default 8 */
-    double bounce;       /* share of light that the rig and the floor reflect, once, 0 to 1; default 0: none */
-    bool floor;          /* a floor at the lowest point (−y) of all frames blocks and reflects light; default false */
+    double bounce;          /* share of light that the rig and the floor reflect, once, 0 to 1; default 0: none */
+    bool floor; /* a floor at the lowest point (−y) of all frames blocks and reflects light; default false */
     double fps; /* frames per second of the motions; 0 (default): 30, or fewer so that all motions together have
                        * about 120 frames */
 } pelt_light_desc;
@@ -52,16 +52,17 @@ typedef struct pelt_light_report {
     uint32_t frame_count;  /* of all motions; 1: the rest pose */
     double fps;            /* the rate that was used */
     uint32_t vertex_count; /* welded vertices */
-    uint32_t rank;        /* patterns that were made */
-    uint64_t ray_count;   /* rays cast */
-    double mean;          /* mean colour over all vertices and frames, 0 to 1 */
+    uint32_t rank;         /* patterns that were made */
+    uint64_t ray_count;    /* rays cast */
+    double mean;           /* mean colour over all vertices and frames, 0 to 1 */
     double change_rms; /* root mean square distance of colours from their means over time: error of constant colours */
     double error_rms;  /* root mean square error of the patterns */
     double error_max;  /* largest error */
     double bounds[PELT_LIGHT_RANK_MAX + 1]; /* [0 … rank] error_rms of the truncated SVD, a lower bound for each rank */
-    uint32_t coefficient_count; /* TRANSFER: 9 or 16; else 0 */
-    uint32_t transfer_rank;     /* TRANSFER: patterns of transfer vectors that were made; else 0 */
-    double transfer_bounds[PELT_LIGHT_RANK_MAX + 1]; /* [0 … transfer_rank] root mean square error of the coefficients */
+    uint32_t coefficient_count;             /* TRANSFER: 9 or 16; else 0 */
+    uint32_t transfer_rank;                 /* TRANSFER: patterns of transfer vectors that were made; else 0 */
+    double
+        transfer_bounds[PELT_LIGHT_RANK_MAX + 1]; /* [0 … transfer_rank] root mean square error of the coefficients */
 } pelt_light_report;
 
 /* Adds colours, morphs and tracks of weights to the model. mesh.colors (NULL: white) are multiplied by the mean light; existing

@@ -252,13 +252,13 @@ typedef struct pelt_transfer {
     uint32_t rank;              /* number of patterns */
     uint32_t plane_count;       /* rank · coefficient_count / 4, rounded up */
     uint32_t frame_count;       /* number of frames of all motions */
-    const float *patterns;      /* [plane][vertex][4] value r · coefficient_count + c of a vertex is in plane n / 4 at n % 4 */
+    const float *patterns;      /* [plane][vertex][4] value n = r · coefficient_count + c is at [n / 4][i][n % 4] */
     const uint32_t *motions;    /* [frame] its motion; PELT_NONE: the rest pose. Frames of a motion are consecutive */
     const float *times;         /* [frame] seconds */
     const float *weights;       /* [frame][rank] */
-    const float *light;         /* [coefficient][3] linear red, green, blue of the light that mesh.colors are baked in */
-    float sun[3];               /* unit vector to the sun of that light */
-    float sun_color[3];         /* its linear light on a surface that faces it */
+    const float *light; /* [coefficient][3] linear red, green, blue of the light that mesh.colors are baked in */
+    float sun[3];       /* unit vector to the sun of that light */
+    float sun_color[3]; /* its linear light on a surface that faces it */
 } pelt_transfer;
 
 /* ---- Model ------------------------------------------------------------------------------------------------ */
@@ -278,22 +278,22 @@ typedef enum pelt_change {
 
 /* Everything read from an input: mesh, vertex animations, rig. */
 typedef struct pelt_model {
-    pelt_mesh mesh;               /* the drawn triangles at rest; vertex_count 0: no mesh */
-    uint32_t clip_count;          /* number of clips */
-    pelt_clip *clips;             /* [clip] vertex animations */
-    pelt_skeleton skeleton;       /* joints and their rest pose; joint_count 0: none */
-    uint32_t motion_count;        /* number of motions */
-    pelt_motion *motions;         /* [motion] animations of the skeleton and the morph weights */
-    pelt_skin skin;               /* bones and weights; bone_count 0: none */
-    pelt_morph_set morphs;        /* morph targets; morph_count 0: none */
-    uint32_t driver_count;        /* number of drivers */
-    pelt_driver *drivers;         /* [driver] */
+    pelt_mesh mesh;                /* the drawn triangles at rest; vertex_count 0: no mesh */
+    uint32_t clip_count;           /* number of clips */
+    pelt_clip *clips;              /* [clip] vertex animations */
+    pelt_skeleton skeleton;        /* joints and their rest pose; joint_count 0: none */
+    uint32_t motion_count;         /* number of motions */
+    pelt_motion *motions;          /* [motion] animations of the skeleton and the morph weights */
+    pelt_skin skin;                /* bones and weights; bone_count 0: none */
+    pelt_morph_set morphs;         /* morph targets; morph_count 0: none */
+    uint32_t driver_count;         /* number of drivers */
+    pelt_driver *drivers;          /* [driver] */
     const pelt_transfer *transfer; /* written with mesh.colors; NULL: none */
-    uint32_t changed;             /* pelt_change bits: set them when you replace data of a model that was read */
-    const char *path;             /* file that it was read from; "": none */
-    const char *format;           /* name of the file's format ("glTF", "OBJ"); "": none */
-    struct px_document *document; /* format-specific content of the source file, kept for writing; NULL: none */
-    struct px_arena *memory;      /* owns everything above */
+    uint32_t changed;              /* pelt_change bits: set them when you replace data of a model that was read */
+    const char *path;              /* file that it was read from; "": none */
+    const char *format;            /* name of the file's format ("glTF", "OBJ"); "": none */
+    struct px_document *document;  /* format-specific content of the source file, kept for writing; NULL: none */
+    struct px_arena *memory;       /* owns everything above */
 } pelt_model;
 
 /* Sets mesh.points to `count` points by a map `of` [vertex], which must live as long as the model. Fails where a point has
