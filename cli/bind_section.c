@@ -58,17 +58,14 @@ exit_code bind_section_check(bind_work *w) {
 }
 
 static pelt_result write_section(bind_work *w, const section_spec *spec) {
-    const pelt_skeleton *skeleton = w->rig ? &w->rig->skeleton : &w->model->skeleton;
     pelt_context *context = w->session->context;
     pelt_bind_section section;
     uint32_t joint = PELT_NONE;
-    for (uint32_t j = 0; j < skeleton->joint_count && spec->kind == PELT_BIND_SECTION_FIELD && joint == PELT_NONE; j++)
-        joint = strcmp(skeleton->names[j], spec->joint) == 0 ? j : PELT_NONE;
-    if (spec->kind == PELT_BIND_SECTION_FIELD && joint == PELT_NONE) {
-        say(w->session, MESSAGE_ERROR, "--section: there is no joint '%s'", spec->joint);
-        return PELT_ERROR_INPUT;
-    }
-    pelt_result result = pelt_binding_section(w->binding, spec->kind, spec->axis, spec->position, joint, &section);
+    pelt_result result = PELT_OK;
+    if (spec->kind == PELT_BIND_SECTION_FIELD)
+        result = pelt_joint_find(context, w->rig ? w->rig : w->model, spec->joint, &joint);
+    if (result == PELT_OK)
+        result = pelt_binding_section(w->binding, spec->kind, spec->axis, spec->position, joint, &section);
     if (result != PELT_OK)
         return result;
     uint32_t longer = section.width > section.height ? section.width : section.height, scale = 1;

@@ -1,27 +1,12 @@
 /* Defects of a mesh's connectivity: shells, holes, non-manifold edges and vertices. */
 #include "core/core.h"
 #include "core/groups.h"
+#include "core/mesh.h"
 
 #include <pelt/measure.h>
 
-#include <stdlib.h>
-
-/* A side of a triangle: the welded vertices at its ends, and the corner 3 · triangle + k at which it starts. */
-typedef struct side {
-    uint32_t low, high, corner;
-} side;
-
-static int compare_sides(const void *a, const void *b) {
-    const side *x = a, *y = b;
-    if (x->low != y->low)
-        return x->low < y->low ? -1 : 1;
-    if (x->high != y->high)
-        return x->high < y->high ? -1 : 1;
-    return x->corner < y->corner ? -1 : x->corner > y->corner;
-}
-
 /* Sides of triangles with three different corners, sorted. Returns their number. */
-static size_t list_sides(const pelt_mesh *mesh, side *sides) {
+static size_t list_sides(const pelt_mesh *mesh, px_side *sides) {
     size_t count = 0;
     for (uint32_t t = 0; t < mesh->triangle_count; t++) {
         uint32_t v[3];
@@ -31,10 +16,10 @@ static size_t list_sides(const pelt_mesh *mesh, side *sides) {
             continue;
         for (uint32_t c = 0; c < 3; c++) {
             uint32_t a = v[c], b = v[(c + 1) % 3];
-            sides[count++] = (side){a < b ? a : b, a < b ? b : a, 3 * t + c};
+            sides[count++] = (px_side){a < b ? a : b, a < b ? b : a, 3 * t + c};
         }
     }
-    qsort(sides, count, sizeof *sides, compare_sides);
+    px_sides_sort(sides, count);
     return count;
 }
 
@@ -53,7 +38,7 @@ static void join_corners(const pelt_mesh *mesh, uint32_t *fans, uint32_t a, uint
 
 typedef struct counting {
     const pelt_mesh *mesh;
-    side *sides;
+    px_side *sides;
     size_t side_count;
     uint32_t *shells; /* [welded vertex] connected by triangles */
     uint32_t *loops;  /* [welded vertex] connected by boundary edges */
@@ -64,7 +49,7 @@ typedef struct counting {
 
 static void count_edges(counting *c, pelt_mesh_defects *out) {
     for (size_t n = 0, end; n < c->side_count; n = end) {
-        const side *first = &c->sides[n];
+        const px_side *first = &c->sides[n];
         for (end = n + 1; end < c->side_count && c->sides[end].low == first->low && c->sides[end].high == first->high;
              end++)
             join_corners(c->mesh, c->fans, first->corner, c->sides[end].corner);
@@ -104,7 +89,7 @@ pelt_result pelt_mesh_count_defects(pelt_context *context, const pelt_mesh *mesh
         return PELT_ERROR_MEMORY;
     size_t corners = 3 * (size_t)mesh->triangle_count;
     counting c = {.mesh = mesh,
-                  .sides = PX_NEW(arena, side, corners),
+                  .sides = PX_NEW(arena, px_side, corners),
                   .shells = PX_NEW(arena, uint32_t, mesh->weld.count),
                   .loops = PX_NEW(arena, uint32_t, mesh->weld.count),
                   .fans = PX_NEW(arena, uint32_t, corners),

@@ -9,6 +9,7 @@
 #include "core/mesh.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 pelt_result pelt_clip_read(pelt_context *context, const pelt_clip *clip, uint32_t frame, uint32_t first, uint32_t count,
                            float *out) {
@@ -427,4 +428,19 @@ double px_box(const float *positions, size_t count, float low[3], float high[3])
         square += ((double)high[c] - (double)low[c]) * ((double)high[c] - (double)low[c]);
     }
     return sqrt(square);
+}
+
+/* ---- Sides of triangles ------------------------------------------------------------------------------------- */
+
+static int compare_sides(const void *a, const void *b) {
+    const px_side *x = a, *y = b;
+    if (x->low != y->low)
+        return x->low < y->low ? -1 : 1;
+    if (x->high != y->high)
+        return x->high < y->high ? -1 : 1;
+    return (x->corner > y->corner) - (x->corner < y->corner);
+}
+
+void px_sides_sort(px_side *sides, size_t count) {
+    qsort(sides, count, sizeof *sides, compare_sides);
 }

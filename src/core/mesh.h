@@ -16,6 +16,14 @@ void px_normal_unit(const double sum[3], double out[3]);
  * diagonal. */
 double px_box(const float *positions, size_t count, float low[3], float high[3]);
 
+/* A side of a triangle, with sorted ends. */
+typedef struct px_side {
+    uint32_t low, high; /* classes of vertices at its ends */
+    uint32_t corner;    /* 3 · triangle + k: the corner at which it starts */
+} px_side;
+/* Sorts by ends, then by corner: the sides at one edge become consecutive. */
+void px_sides_sort(px_side *sides, size_t count);
+
 /* Adjacency lists: the classes that share an edge with class c are items[offsets[c] .. offsets[c + 1]), ascending,
  * without duplicates. */
 typedef struct px_neighbours {

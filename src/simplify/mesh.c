@@ -1,8 +1,8 @@
 /* Connectivity of the original mesh: circular lists of corners, borders, folds and seams. */
+#include "core/mesh.h"
 #include "simplify/simplify.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Weights of held edges per squared length; triangles weigh their area. */
 #define BORDER_WEIGHT 1.0f
@@ -95,21 +95,6 @@ static pelt_result find_parts(px_simplify *s) {
 
 /* ---- Edges ------------------------------------------------------------------------------------------------ */
 
-/* An edge of a triangle, with sorted ends. */
-typedef struct side {
-    uint32_t low, high; /* classes */
-    uint32_t corner;    /* at which it starts */
-} side;
-
-static int compare_sides(const void *a, const void *b) {
-    const side *x = a, *y = b;
-    if (x->low != y->low)
-        return x->low < y->low ? -1 : 1;
-    if (x->high != y->high)
-        return x->high < y->high ? -1 : 1;
-    return (x->corner > y->corner) - (x->corner < y->corner);
-}
-
 static void normal_at_first(const px_simplify *s, uint32_t triangle, double normal[3]) {
     size_t poses = s->pose_count;
     double p[3][3];
@@ -135,7 +120,7 @@ static bool is_fold(const px_simplify *s, uint32_t a, uint32_t b) {
 }
 
 /* Whether the UVs of two triangles differ along their common edge. */
-static bool is_seam(const px_simplify *s, const side *a, const side *b) {
+static bool is_seam(const px_simplify *s, const px_side *a, const px_side *b) {
     const float *uvs = s->model->mesh.uvs;
     if (!uvs)
         return false;
@@ -152,13 +137,13 @@ static bool is_seam(const px_simplify *s, const side *a, const side *b) {
     return false;
 }
 
-static void hold(px_simplify *s, const side *at, float weight) {
+static void hold(px_simplify *s, const px_side *at, float weight) {
     s->held[s->held_count++] = (px_held_edge){at->corner / 3, at->corner % 3, weight};
 }
 
 /* Classifies one edge. It is a border, or non-manifold, unless sides in both directions pair up. borders [class]:
  * number of border edges, at most 3. */
-static void look_at_edge(px_simplify *s, const side *sides, size_t count, uint8_t *borders) {
+static void look_at_edge(px_simplify *s, const px_side *sides, size_t count, uint8_t *borders) {
     size_t forward = 0;
     for (size_t n = 0; n < count; n++)
         forward += s->faces[sides[n].corner] == sides[n].low;
@@ -175,15 +160,15 @@ static void look_at_edge(px_simplify *s, const side *sides, size_t count, uint8_
         hold(s, &sides[n], fold ? BORDER_WEIGHT : SEAM_WEIGHT);
 }
 
-static pelt_result look_at_edges(px_simplify *s, side *sides, uint8_t *borders) {
+static pelt_result look_at_edges(px_simplify *s, px_side *sides, uint8_t *borders) {
     size_t count = 0;
     for (uint32_t c = 0; c < 3 * s->model->mesh.triangle_count; c++) {
         uint32_t a = s->faces[c], b = s->faces[px_next_corner(c)];
         if (px_corner_gone(s, c) || !is_proper(s->faces + (c - c % 3)))
             continue;
-        sides[count++] = (side){a < b ? a : b, a < b ? b : a, c};
+        sides[count++] = (px_side){a < b ? a : b, a < b ? b : a, c};
     }
-    qsort(sides, count, sizeof *sides, compare_sides);
+    px_sides_sort(sides, count);
     if (!(s->held = PX_NEW(s->arena, px_held_edge, count)))
         return PELT_ERROR_MEMORY;
     for (size_t first = 0, end; first < count; first = end) {
@@ -217,7 +202,7 @@ pelt_result px_simplify_mesh(px_simplify *s) {
     PX_TRY(take_faces(s));
     PX_TRY(find_parts(s));
     PX_TRY(lock_parting(s));
-    side *sides = PX_ALLOC(s->context, side, 3 * (size_t)s->model->mesh.triangle_count);
+    px_side *sides = PX_ALLOC(s->context, px_side, 3 * (size_t)s->model->mesh.triangle_count);
     uint8_t *borders = PX_ALLOC(s->context, uint8_t, s->classes.count);
     pelt_result result = sides && borders ? look_at_edges(s, sides, borders) : PELT_ERROR_MEMORY;
     px_free(s->context, borders);
