@@ -63,57 +63,63 @@ typedef struct pelt_bind_attribute {
 typedef struct pelt_bind_desc {
     uint32_t cookie; /* set by pelt_bind_desc_default; do not change */
     /* Settings of pelt_binding_create. */
-    uint32_t method;            /* pelt_bind_method; default heat */
-    uint32_t resolution;        /* voxels along the longest side of the mesh; default 256 */
-    const char *grid;           /* "X,Y,Z": voxels along each side instead; NULL (default): use resolution */
-    const char *views;          /* views excluded from the inside vote, "+x,-y"; NULL (default): none */
-    uint32_t distance;          /* pelt_bind_distance, geodesic only; default paper */
-    const pelt_model *skeleton; /* model whose skeleton and motions are used; NULL (default): the model's own.
-                                  * Borrowed until the binding is destroyed; may be the model itself */
-    bool separate;           /* raise the resolution, at most to max_resolution, until limbs with a gap between them do
-                                  * not touch in the voxels (report.touching); not with `grid`; default false */
+    uint32_t method;     /* pelt_bind_method; default heat */
+    uint32_t resolution; /* voxels along the longest side of the mesh; default 256 */
+    const char *grid;  /* "X,Y,Z": voxels along each side instead; NULL (default): use resolution */
+    const char *views; /* views excluded from the inside vote, "+x,-y"; NULL (default): none */
+    uint32_t distance; /* pelt_bind_distance, geodesic only; default paper */
+    /* model whose skeleton and motions are used; NULL (default): the model's own. Borrowed until the binding is
+     * destroyed; may be the model itself */
+    const pelt_model *skeleton;
+    /* raise the resolution, at most to max_resolution, until limbs with a gap between them do not touch in the
+     * voxels (report.touching); not with `grid`; default false */
+    bool separate;
     uint32_t max_resolution; /* with `separate`; default 1024 */
-    bool fit;                /* scale, rotate and translate the skeleton and its motions to fit the mesh before
-                                  * binding; a skeleton that fits is not changed; default false */
-    bool no_fit;             /* do not check whether the skeleton fits the mesh; default false */
-    uint32_t joints;         /* pelt_bind_joints; default weighted */
-    const char *exclude;     /* names, separated by commas, of joints that get no weights; NULL (default): none */
-    const char *only;        /* names of the only joints that get weights, overriding all rules; NULL (default):
-                                  * see `joints` */
-    const char *paint;       /* "+REGION,-REGION,…", in this order: voxels to add or remove, where the mesh leaves no
-                                  * other way. Boxes and spheres: voxels whose centre they contain, inside the box of the
-                                  * mesh; other regions: those that a triangle of three selected vertices touches. NULL
-                                  * (default): none */
-    const pelt_bind_attribute
-        *attributes;          /* [attribute_count] for regions; borrowed like vertex_falloff; default NULL */
+    /* scale, rotate and translate the skeleton and its motions to fit the mesh before binding; a skeleton that fits
+     * is not changed; default false */
+    bool fit;
+    bool no_fit;         /* do not check whether the skeleton fits the mesh; default false */
+    uint32_t joints;     /* pelt_bind_joints; default weighted */
+    const char *exclude; /* names, separated by commas, of joints that get no weights; NULL (default): none */
+    /* names of the only joints that get weights, overriding all rules; NULL (default): see `joints` */
+    const char *only;
+    /* "+REGION,-REGION,…", in this order: voxels to add or remove, where the mesh leaves no other way. Boxes and
+     * spheres: voxels whose centre they contain, inside the box of the mesh; other regions: those that a triangle of
+     * three selected vertices touches. NULL (default): none */
+    const char *paint;
+    /* [attribute_count] for regions; borrowed like vertex_falloff; default NULL */
+    const pelt_bind_attribute *attributes;
     uint32_t attribute_count; /* default 0 */
-    bool
-        keep_fields; /* heat and geodesic: keep the fields of the voxels, for pelt_binding_reuse and sections: 8 bytes per voxel and joint
-                                  * near it (heat), 4 per voxel and joint (geodesic); default false */
+    /* heat and geodesic: keep the fields of the voxels, for pelt_binding_reuse and sections: 8 bytes per voxel and
+     * joint near it (heat), 4 per voxel and joint (geodesic); default false */
+    bool keep_fields;
 
     /* Settings of pelt_binding_apply, together with `exclude` and `only` among the joints of the binding: weights of
      * removed joints go to the others in proportion. Vertices of a removed joint alone go to its nearest remaining
      * ancestor, else to the nearest descendant, else to the nearest joint. */
     double falloff; /* α, 0 to 1: higher is stiffer; default 0.7, which leaves the weights of heat unchanged */
-    const float *vertex_falloff; /* [vertex] α per vertex, 0 to 1; NULL (default): use falloff. Borrowed as long as the
-                                  * desc is used, and as long as the binding if apply is called with `desc` NULL */
-    const char *falloffs; /* "REGION=A,…": α of regions; later ones override earlier ones, vertex_falloff and falloff.
-                                  * "REGION=A B DEGREES JOINT": α goes from A to B as the joint turns by DEGREES from its
-                                  * rest pose; see pelt_binding_apply_pose. NULL (default): none */
-    uint32_t curve;       /* pelt_bind_curve, geodesic only; default sharp */
-    uint32_t influences;  /* K, 1 to 8; default 4. Vertices with locked weights may have more */
-    double prune;         /* drop weights below this, except the largest of each vertex; default 0.01 */
-    uint32_t smooth;      /* smoothing iterations, half way to the mean of edge neighbours; default 0 */
-    uint32_t mirror;      /* pelt_bind_mirror: vertices at mirrored positions get the same weights to the bit,
-                                  * with joints paired by name or position. The plane is the mean of the joint pairs.
-                                  * Default off */
-    uint32_t rigid_parts; /* pelt_bind_rigid: whether accessories (small shells with nearly all weights from one
-                                  * joint) and parts of machines (meshes of many shells that mainly belong to one joint
-                                  * each) follow one joint rigidly; default auto */
-    const char *rigid;    /* "REGION=JOINT,…": regions that follow one joint rigidly, overriding other settings; NULL
-                                  * (default): none */
-    const char *lock;     /* joints that keep their weights of the existing skin, which is required; the other
-                                  * joints share the rest. NULL (default): none */
+    /* [vertex] α per vertex, 0 to 1; NULL (default): use falloff. Borrowed as long as the desc is used, and as long
+     * as the binding if apply is called with `desc` NULL */
+    const float *vertex_falloff;
+    /* "REGION=A,…": α of regions; later ones override earlier ones, vertex_falloff and falloff. "REGION=A B DEGREES
+     * JOINT": α goes from A to B as the joint turns by DEGREES from its rest pose; see pelt_binding_apply_pose. NULL
+     * (default): none */
+    const char *falloffs;
+    uint32_t curve;      /* pelt_bind_curve, geodesic only; default sharp */
+    uint32_t influences; /* K, 1 to 8; default 4. Vertices with locked weights may have more */
+    double prune;        /* drop weights below this, except the largest of each vertex; default 0.01 */
+    uint32_t smooth;     /* smoothing iterations, half way to the mean of edge neighbours; default 0 */
+    /* pelt_bind_mirror: vertices at mirrored positions get the same weights to the bit, with joints paired by name
+     * or position. The plane is the mean of the joint pairs. Default off */
+    uint32_t mirror;
+    /* pelt_bind_rigid: whether accessories (small shells with nearly all weights from one joint) and parts of
+     * machines (meshes of many shells that mainly belong to one joint each) follow one joint rigidly; default auto */
+    uint32_t rigid_parts;
+    /* "REGION=JOINT,…": regions that follow one joint rigidly, overriding other settings; NULL (default): none */
+    const char *rigid;
+    /* joints that keep their weights of the existing skin, which is required; the other joints share the rest. NULL
+     * (default): none */
+    const char *lock;
 } pelt_bind_desc;
 PELT_API const pelt_option_table *pelt_bind_options(void);
 PELT_API pelt_bind_desc pelt_bind_desc_default(void);
@@ -145,30 +151,31 @@ typedef enum pelt_bind_idle {
 typedef struct pelt_bind_touch {
     uint32_t joints[2];  /* the lower index first */
     uint32_t face_count; /* faces between voxels of one and voxels of the other */
-    double gap;          /* least distance between their surfaces there, object units; 0: no gap was found: the surfaces
-                          * touch or meet in a crease */
-    uint32_t
-        resolution; /* estimate of the resolution that separates them: no voxel of one has a face in common with the
-                          * other; 0: none does */
+    /* least distance between their surfaces there, object units; 0: no gap was found: the surfaces touch or meet in
+     * a crease */
+    double gap;
+    /* estimate of the resolution that separates them: no voxel of one has a face in common with the other; 0: none
+     * does */
+    uint32_t resolution;
 } pelt_bind_touch;
 
 typedef struct pelt_bind_report {
-    uint32_t grid[3];                /* cells */
-    double cell[3];                  /* sides of one, in object units */
-    uint32_t interior_voxel_count;   /* voxels inside the mesh that no triangle touches */
-    uint32_t boundary_voxel_count;   /* voxels that a triangle touches */
-    uint32_t vertex_count;           /* vertices that got weights */
-    uint32_t bridged_count;          /* of these, in shells that no bone reaches: weighted as the nearest part */
-    uint32_t rigid_count;            /* of these, in shells or regions that follow one joint rigidly */
-    uint32_t unmatched_count;        /* of these, with `mirror`: without a vertex at the mirrored position */
-    uint32_t outside_count;          /* of these, in no voxel: weighted as the nearest one */
-    uint32_t bridged_part_count;     /* parts that have bridged vertices */
-    const uint32_t *bridged_parts;   /* [bridged part] mesh.parts that have bridged vertices */
-    uint32_t joint_count;            /* joints of the skeleton (of desc.skeleton, if given) */
-    const uint8_t *idle;             /* [joint] pelt_bind_idle */
-    uint32_t touching_count;         /* voxels where parts touch that are far apart along the skeleton */
-    uint32_t touching_joints[2];     /* the pair of joints with most of them, or PELT_NONE */
-    uint32_t touching_pair_count;    /* pairs of joints between which parts touch */
+    uint32_t grid[3];              /* cells */
+    double cell[3];                /* sides of one, in object units */
+    uint32_t interior_voxel_count; /* voxels inside the mesh that no triangle touches */
+    uint32_t boundary_voxel_count; /* voxels that a triangle touches */
+    uint32_t vertex_count;         /* vertices that got weights */
+    uint32_t bridged_count;        /* of these, in shells that no bone reaches: weighted as the nearest part */
+    uint32_t rigid_count;          /* of these, in shells or regions that follow one joint rigidly */
+    uint32_t unmatched_count;      /* of these, with `mirror`: without a vertex at the mirrored position */
+    uint32_t outside_count;        /* of these, in no voxel: weighted as the nearest one */
+    uint32_t bridged_part_count;   /* parts that have bridged vertices */
+    const uint32_t *bridged_parts; /* [bridged part] mesh.parts that have bridged vertices */
+    uint32_t joint_count;          /* joints of the skeleton (of desc.skeleton, if given) */
+    const uint8_t *idle;           /* [joint] pelt_bind_idle */
+    uint32_t touching_count;       /* voxels where parts touch that are far apart along the skeleton */
+    uint32_t touching_joints[2];   /* the pair of joints with most of them, or PELT_NONE */
+    uint32_t touching_pair_count;  /* pairs of joints between which parts touch */
     const pelt_bind_touch *touching; /* [touching pair] most faces first; heat does not diffuse across them */
     pelt_bind_fit fit;               /* the applied fit; the identity unless desc.fit */
     double seconds_fit, seconds_voxelize, seconds_solve, seconds_weights; /* wall time of each step */

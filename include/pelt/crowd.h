@@ -25,9 +25,10 @@ typedef struct pelt_crowd_character {
 } pelt_crowd_character;
 
 typedef struct pelt_crowd_desc {
-    uint32_t cookie;         /* set by pelt_crowd_desc_default; do not change */
-    double fps;              /* samples of motions per second, at least, the first at their start and the last at their
-                              * end; more than 0, default 30 */
+    uint32_t cookie; /* set by pelt_crowd_desc_default; do not change */
+    /* samples of motions per second, at least, the first at their start and the last at their end; more than 0,
+     * default 30 */
+    double fps;
     uint32_t skinning;       /* pelt_skinning; default LINEAR */
     uint32_t instance_count; /* most instances in a frame, so that no frame allocates; 0 (default): grow when needed */
 } pelt_crowd_desc;

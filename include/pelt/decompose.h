@@ -52,9 +52,9 @@ typedef enum pelt_seed_method {
 
 typedef struct pelt_decompose_desc {
     uint32_t cookie; /* set by pelt_decompose_desc_default; do not change */
-    uint32_t
-        bones; /* P, 0 to 4000. 0 (default): the fewest that reach `error`, or without `error` the number at which the
-                      * error curve flattens; the result is the one that `bones` set to that number gives */
+    /* P, 0 to 4000. 0 (default): the fewest that reach `error`, or without `error` the number at which the error
+     * curve flattens; the result is the one that `bones` set to that number gives */
+    uint32_t bones;
     double error;        /* E_rms to reach with as few bones as possible; default 0: no target */
     uint32_t influences; /* K, bones per vertex at most, 1 to 8; default 4 */
     uint32_t transforms; /* pelt_transforms; default affine */
@@ -62,36 +62,37 @@ typedef struct pelt_decompose_desc {
     double tolerance; /* stop when ten iterations lower the error by less than this fraction, 0 to 1; default 0.005 */
     double epsilon;   /* E_rms that the reduction may lose; default 0: a negligible amount for this number of bones */
     uint32_t reduce;  /* pelt_reduction; default svd */
-    size_t memory; /* bytes that may be used beside the model; default 0: no limit. Does not change the result. Too few
-                           * bytes are an error that states how many are needed */
-    double
-        key_tolerance; /* remove keys while the error rises by at most this fraction, 0 to 1; 0: keep all keys; default
-                           * 0.01 */
+    /* bytes that may be used beside the model; default 0: no limit. Does not change the result. Too few bytes are an
+     * error that states how many are needed */
+    size_t memory;
+    /* remove keys while the error rises by at most this fraction, 0 to 1; 0: keep all keys; default 0.01 */
+    double key_tolerance;
     uint32_t seed_method; /* pelt_seed_method; default split */
-    double smooth;   /* smoothness of weights: a difference from the neighbours' weights costs like an error of this
-                           * E_rms; default 0: none */
+    /* smoothness of weights: a difference from the neighbours' weights costs like an error of this E_rms; default 0:
+     * none */
+    double smooth;
     bool fixed_rest; /* keep the rest pose; default false */
     bool free_rest;  /* change the rest pose even where a rig would keep it; default false */
-    bool
-        free_bones; /* affine bones may flatten or mirror thin surfaces: smallest error, but engines shade such surfaces
-                           * wrongly; default false: where over 5 % of the normals would flip, bones are kept near rotations at
-                           * the cost of a larger error. Always free with `error` */
+    /* affine bones may flatten or mirror thin surfaces: smallest error, but engines shade such surfaces wrongly;
+     * default false: where over 5 % of the normals would flip, bones are kept near rotations at the cost of a larger
+     * error. Always free with `error` */
+    bool free_bones;
     bool turned_normals; /* rotate rest normals with the rest pose only; default false: fit them, see "Normals" */
     bool hierarchy;      /* join rigid bones to a skeleton where their motions are most similar; default false: flat */
 
-    bool published;            /* only the steps of the method's paper, see "As published"; default false */
-    uint32_t method;           /* pelt_decompose_method; default fesam. The next three fields are for sma */
-    double rotation_tolerance; /* ε, 1e-4 to 1: mean difference of rotation matrix entries within a bone; larger: fewer
-                                * bones; default 0.05 */
-    uint32_t weight_solver;    /* pelt_weight_solver; default nnls */
-    double min_weight;         /* lower bound of the solver `bounded`, -1000 to 0; default -0.1 */
-    bool
-        color_clusters; /* sma: vertex colours (mesh.colors) show the triangles of each bone; outliers are black; default
-                          * false */
+    bool published;  /* only the steps of the method's paper, see "As published"; default false */
+    uint32_t method; /* pelt_decompose_method; default fesam. The next three fields are for sma */
+    /* ε, 1e-4 to 1: mean difference of rotation matrix entries within a bone; larger: fewer bones; default 0.05 */
+    double rotation_tolerance;
+    uint32_t weight_solver; /* pelt_weight_solver; default nnls */
+    double min_weight;      /* lower bound of the solver `bounded`, -1000 to 0; default -0.1 */
+    /* sma: vertex colours (mesh.colors) show the triangles of each bone; outliers are black; default false */
+    bool color_clusters;
 
     /* Initial rest pose (final with fixed_rest). Ignored with a rig, except rest_positions. */
-    uint32_t rest_frame; /* frame, counted over all clips; default 0: the first frame, or, where that is degenerate,
-                                  * the frame that sizes are measured in (see measure.h) */
+    /* frame, counted over all clips; default 0: the first frame, or, where that is degenerate, the frame that sizes
+     * are measured in (see measure.h) */
+    uint32_t rest_frame;
     const float *rest_positions; /* [point][3], used instead of a frame; NULL (default): use rest_frame */
 
     /* Initial or fixed parts of the solution; see "With a rig". */
@@ -167,10 +168,9 @@ typedef struct pelt_decompose_report {
     double error_fit;                                   /* E_rms of the solver, before rounding to floats */
     double seconds_reduce, seconds_seed, seconds_solve; /* wall time of each step */
     const float *iteration_errors;                      /* [iteration] E_rms after each iteration, never rising */
-    const uint32_t
-        *motions;      /* [clip] the motion of the result that plays it; PELT_NONE: a kept rig has no motion for a clip
-                              * without frames */
-    bool keeps_morphs; /* the morph targets of the model were kept: helper bones were added to it */
+    /* [clip] the motion of the result that plays it; PELT_NONE: a kept rig has no motion for a clip without frames */
+    const uint32_t *motions;
+    bool keeps_morphs;            /* the morph targets of the model were kept: helper bones were added to it */
     uint32_t search_count;        /* numbers of bones tried; 0: `bones` or a rig gave the number */
     const uint32_t *search_bones; /* [search] numbers of bones tried, ascending */
     const float *search_errors;   /* [search] E_rms reached with each */

@@ -19,10 +19,12 @@ extern "C" {
 typedef struct pelt_decompose_corrected_desc {
     uint32_t cookie;      /* set by pelt_decompose_corrected_desc_default; do not change */
     uint32_t corrections; /* R, morph targets to add, 0 to 100; default 0: pelt_decompose alone */
-    uint32_t rounds;  /* alternations between bones and targets at most, 0 to 100; default 8. 0: the bones stay those
-                           * of pelt_decompose. Fewer run when a round lowers the error by less than 0.5 % */
-    uint32_t weights; /* pelt_weight_format that the skin will be saved in; default f32. Weights are rounded to it
-                           * before the targets are fitted, so that targets make up for the rounding too */
+    /* alternations between bones and targets at most, 0 to 100; default 8. 0: the bones stay those of
+     * pelt_decompose. Fewer run when a round lowers the error by less than 0.5 % */
+    uint32_t rounds;
+    /* pelt_weight_format that the skin will be saved in; default f32. Weights are rounded to it before the targets
+     * are fitted, so that targets make up for the rounding too */
+    uint32_t weights;
 } pelt_decompose_corrected_desc;
 PELT_EXPERIMENTAL PELT_API const pelt_option_table *pelt_decompose_corrected_options(void);
 PELT_EXPERIMENTAL PELT_API pelt_decompose_corrected_desc pelt_decompose_corrected_desc_default(void);
@@ -32,9 +34,9 @@ typedef struct pelt_decompose_corrected_report {
     pelt_decompose_report decompose; /* of the first decomposition, before rounds */
     pelt_correct_report correct;     /* all zero without corrections */
     uint32_t round_count;            /* rounds that lowered the error; the others were discarded */
-    const double *round_errors;      /* [round_count + 1] E_rms with corrections before and after each round, falling;
-                                      * NULL where no round was tried */
-    double seconds_correct;          /* of rounds, normals and corrections */
+    /* [round_count + 1] E_rms with corrections before and after each round, falling; NULL where no round was tried */
+    const double *round_errors;
+    double seconds_correct; /* of rounds, normals and corrections */
 } pelt_decompose_corrected_report;
 
 /* Decomposes all clips of the model as pelt_decompose does with `bones`, improves the bones for `desc->corrections` morph

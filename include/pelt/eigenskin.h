@@ -26,30 +26,36 @@ extern "C" {
 
 typedef struct pelt_eigenskin_desc {
     uint32_t cookie; /* set by pelt_eigenskin_desc_default; do not change */
-    double support;  /* fraction of the largest displacement of a joint, 0 to 1; default 0.04. Vertices that the
-                              * joint displaces by less are outside its support; its influence is full from twice that on */
-    uint32_t modes;  /* morph targets per joint at most, 0 to 64; default 5 */
-    double error;    /* relative displacement error at which fewer modes suffice, ≥ 0; 0 (default): use `modes` */
-    uint32_t max_per_vertex; /* displacements per vertex, of all joints together, at most; default 10, at least `modes`;
-                              * 0: no bound */
-    bool normals;            /* correct normals too, with the same weights; default false. Requires mesh.normals */
-    uint32_t kernel;         /* pelt_kernel, or PELT_EIGENSKIN_KERNEL_AUTO (default): least leave-one-out error */
-    double radius;           /* of the kernel, radians; 0 (default): least leave-one-out error */
-    bool split;              /* drive by swing and twist of a joint separately, and add both; default false */
-    double regularise; /* expected noise of the examples, as a fraction of the mean of the kernel, 0 to 1; 0 (default):
-                              * least leave-one-out error */
-    bool exact;        /* interpolate every example: no regularisation, unbounded supports, all modes and centres,
-                              * whatever the fields for these; default false. Two examples of one pose are then an error */
-    bool interpolate;  /* interpolate the examples as far as supports and modes allow: no regularisation, no factors on
-                              * corrections, no fit of rotations to the shapes; default false. Implied by `exact` */
-    bool coupled; /* a joint and the driving joint above it that rotate together in four examples or more also drive
-                              * as a pair, by their common rotation, if that lowers the leave-one-out error by 2 %; default
-                              * false */
-    const char *against; /* name of the joint that the roots of a flat skeleton (weighted joints without a weighted
-                              * joint above them, where there are several) are measured against; NULL (default): for each
-                              * the joint that shares most vertices with it, else the nearest */
-    uint32_t centres;    /* poses of a joint kept as centres at most, farthest first, 2 to 1024; default 64. With more
-                              * poses the examples are fitted by least squares */
+    /* fraction of the largest displacement of a joint, 0 to 1; default 0.04. Vertices that the joint displaces by
+     * less are outside its support; its influence is full from twice that on */
+    double support;
+    uint32_t modes; /* morph targets per joint at most, 0 to 64; default 5 */
+    double error;   /* relative displacement error at which fewer modes suffice, ≥ 0; 0 (default): use `modes` */
+    /* displacements per vertex, of all joints together, at most; default 10, at least `modes`; 0: no bound */
+    uint32_t max_per_vertex;
+    bool normals;    /* correct normals too, with the same weights; default false. Requires mesh.normals */
+    uint32_t kernel; /* pelt_kernel, or PELT_EIGENSKIN_KERNEL_AUTO (default): least leave-one-out error */
+    double radius;   /* of the kernel, radians; 0 (default): least leave-one-out error */
+    bool split;      /* drive by swing and twist of a joint separately, and add both; default false */
+    /* expected noise of the examples, as a fraction of the mean of the kernel, 0 to 1; 0 (default): least
+     * leave-one-out error */
+    double regularise;
+    /* interpolate every example: no regularisation, unbounded supports, all modes and centres, whatever the fields
+     * for these; default false. Two examples of one pose are then an error */
+    bool exact;
+    /* interpolate the examples as far as supports and modes allow: no regularisation, no factors on corrections, no
+     * fit of rotations to the shapes; default false. Implied by `exact` */
+    bool interpolate;
+    /* a joint and the driving joint above it that rotate together in four examples or more also drive as a pair, by
+     * their common rotation, if that lowers the leave-one-out error by 2 %; default false */
+    bool coupled;
+    /* name of the joint that the roots of a flat skeleton (weighted joints without a weighted joint above them,
+     * where there are several) are measured against; NULL (default): for each the joint that shares most vertices
+     * with it, else the nearest */
+    const char *against;
+    /* poses of a joint kept as centres at most, farthest first, 2 to 1024; default 64. With more poses the examples
+     * are fitted by least squares */
+    uint32_t centres;
 } pelt_eigenskin_desc;
 PELT_EXPERIMENTAL PELT_API const pelt_option_table *pelt_eigenskin_options(void);
 PELT_EXPERIMENTAL PELT_API pelt_eigenskin_desc pelt_eigenskin_desc_default(void);
@@ -72,10 +78,12 @@ typedef struct pelt_eigenskin_joint {
     uint32_t centre_count; /* centres of its kernel */
     double radius;         /* of its kernel, radians */
     double displacement;   /* largest displacement that it causes in the examples, object units */
-    const double *singular_values; /* [mode_count] of its displacements over vertices and examples, object units: the
-                                    * importance of each mode; lives in the model */
-    double gain; /* 0 to 1: factor on its corrections. Below 1: full corrections would have made left-out poses
-                            * worse; 0: any would have */
+    /* [mode_count] of its displacements over vertices and examples, object units: the importance of each mode; lives
+     * in the model */
+    const double *singular_values;
+    /* 0 to 1: factor on its corrections. Below 1: full corrections would have made left-out poses worse; 0: any
+     * would have */
+    double gain;
 } pelt_eigenskin_joint;
 
 typedef struct pelt_eigenskin_report {
@@ -85,18 +93,20 @@ typedef struct pelt_eigenskin_report {
     uint32_t odd_count;     /* of these: examples whose shape differs from the rest pose */
     pelt_kernel kernel;     /* chosen kernel */
     double regularise;      /* chosen regularisation */
-    double turn_degrees;    /* > 0: the shapes of examples are rotated against their poses by this much per joint (RMS);
-                               * treated as noise of the poses */
-    uint32_t mode_count;    /* most modes of a joint */
-    uint32_t morph_count;   /* morph targets added */
-    uint32_t vertex_count;  /* vertices that differ in position, motion or weights */
-    uint32_t
-        ill_conditioned; /* of these: vertices whose T is singular, mirrored or scales by less than 0.1 in an example */
-    const double
-        *errors; /* [mode_count + 1] √(Σ |missing displacement|² / Σ |displacement|²) at rest over all examples,
-                               * with 0, 1 … mode_count modes per joint; lives in the model */
-    double left_out_error; /* the same with every example predicted by the others, with all modes. Well above
-                               * errors[mode_count]: more examples are needed */
+    /* > 0: the shapes of examples are rotated against their poses by this much per joint (RMS); treated as noise of
+     * the poses */
+    double turn_degrees;
+    uint32_t mode_count;   /* most modes of a joint */
+    uint32_t morph_count;  /* morph targets added */
+    uint32_t vertex_count; /* vertices that differ in position, motion or weights */
+    /* of these: vertices whose T is singular, mirrored or scales by less than 0.1 in an example */
+    uint32_t ill_conditioned;
+    /* [mode_count + 1] √(Σ |missing displacement|² / Σ |displacement|²) at rest over all examples, with 0, 1 …
+     * mode_count modes per joint; lives in the model */
+    const double *errors;
+    /* the same with every example predicted by the others, with all modes. Well above errors[mode_count]: more
+     * examples are needed */
+    double left_out_error;
     double normals_before; /* RMS difference of unit normals, skinned by cofactors; NaN without desc.normals */
     double normals_after;  /* the same with the corrections */
     uint32_t joint_count;  /* length of `joints` */

@@ -51,15 +51,15 @@ typedef struct pelt_load_desc {
     double fps;         /* frame rate of inputs that store none (sequences, PC2); default 30 */
     double motion_fps;  /* frame rate of motions that store none (AMC); default 120 */
     const char *object; /* Alembic: read only objects of this name (or path, with '/') and their children; NULL: all */
-    const char *
-        join; /* motions to merge into one. "auto" (default, also NULL): motions of the same name, and a motion of bones
-                         * with motions of morphs of the same duration (Blender exports bones and shape keys separately),
-                         * unless two of them move the same property; the log lists what was merged. "none": nothing. Else
-                         * names, "Walk+Smile,Run+Frown"; this sets PELT_CHANGED_MOTIONS */
-    const char *up;    /* up axis of the files: "y", "z" or "x"; models are rotated to y up. For one of several files:
-                         * "cache.mdd=z", with the path, name or pattern of that file; separate entries by commas. NULL
-                         * (default): no rotation, but a cache whose first frame is its mesh in other axes or units is
-                         * converted to those of the mesh, with a warning */
+    /* motions to merge into one. "auto" (default, also NULL): motions of the same name, and a motion of bones with
+     * motions of morphs of the same duration (Blender exports bones and shape keys separately), unless two of them
+     * move the same property; the log lists what was merged. "none": nothing. Else names, "Walk+Smile,Run+Frown";
+     * this sets PELT_CHANGED_MOTIONS */
+    const char *join;
+    /* up axis of the files: "y", "z" or "x"; models are rotated to y up. For one of several files: "cache.mdd=z",
+     * with the path, name or pattern of that file; separate entries by commas. NULL (default): no rotation, but a
+     * cache whose first frame is its mesh in other axes or units is converted to those of the mesh, with a warning */
+    const char *up;
     const char *scale; /* factor of all lengths, in the same form: "0.01", "cache.mdd=100" */
 } pelt_load_desc;
 PELT_API const pelt_option_table *pelt_load_options(void);

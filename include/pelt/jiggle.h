@@ -72,8 +72,9 @@ typedef struct pelt_jiggle_joint {
     float delta;     /* as pelt_jiggle_desc.delta. Given at creation: the bone has no rigid cylinder */
     float pin;       /* fraction by which delta is reduced, 0 to 1; 1: rigid. Negative: 0 */
     float strength;  /* strength of the heat of the joint with heat weights, > 0; negative: 1. Read at creation only */
-    float width;     /* distance from the bone, in cells, within which it alone heats, with heat weights; negative: 1.
-                      * Read at creation only */
+    /* distance from the bone, in cells, within which it alone heats, with heat weights; negative: 1. Read at
+     * creation only */
+    float width;
 } pelt_jiggle_joint;
 /* Every value inherited. */
 PELT_API pelt_jiggle_joint pelt_jiggle_joint_default(uint32_t joint);
@@ -131,23 +132,25 @@ typedef struct pelt_jiggle_desc {
     double volume;         /* fraction of the change of volume in bends that is corrected, 0 to 1; default 1 */
 
     /* Secondary motion. */
-    double stiffness;   /* half-width, in cells, of the regions that shape matching keeps rigid, 0 to 8, fractions
-                            * allowed; default 2 */
+    /* half-width, in cells, of the regions that shape matching keeps rigid, 0 to 8, fractions allowed; default 2 */
+    double stiffness;
     uint32_t regions;   /* pelt_jiggle_regions; default skin */
     double delta;       /* δ, 0 to 1: 0 no secondary motion, 1 held by bones alone; default 0.9 */
     uint32_t softness;  /* pelt_jiggle_softness; default thickness. A model without a skin uses even */
     double bone_radius; /* radius of the rigid cylinder around each bone, in cells, ≥ 0; default 1; 0: none */
-    double frequency;   /* Hz, > 0; default 16: of one particle about the goal of its regions. Tissue far from bones
-                            * oscillates at √(1 − δ) of it. At most 1 / (6 substep) is used */
-    double damping; /* 1 / s, ≥ 0; default 8: decay of velocity against the primary motion; amplitudes decay at half
-                            * the rate */
-    double
-        region_damping; /* 1 / s, ≥ 0; default 20: decay of velocity within regions, which conserves linear and angular
-                            * momentum (FastLSM) */
+    /* Hz, > 0; default 16: of one particle about the goal of its regions. Tissue far from bones oscillates at √(1 −
+     * δ) of it. At most 1 / (6 substep) is used */
+    double frequency;
+    /* 1 / s, ≥ 0; default 8: decay of velocity against the primary motion; amplitudes decay at half the rate */
+    double damping;
+    /* 1 / s, ≥ 0; default 20: decay of velocity within regions, which conserves linear and angular momentum
+     * (FastLSM) */
+    double region_damping;
     double max_distance; /* of a particle from its primary motion, in units, ≥ 0; 0 (default): no bound */
-    double teleport;     /* distance, in diagonals of the bounding box, ≥ 0; default 1; 0: off. A joint that moves
-                            * farther in one step resets the simulation */
-    double substep;      /* seconds, 1/4000 to 1/10; default 1/240 */
+    /* distance, in diagonals of the bounding box, ≥ 0; default 1; 0: off. A joint that moves farther in one step
+     * resets the simulation */
+    double teleport;
+    double substep;                  /* seconds, 1/4000 to 1/10; default 1/240 */
     pelt_jiggle_forces forces;       /* default all 0 */
     uint32_t joint_count;            /* length of `joints` */
     const pelt_jiggle_joint *joints; /* [joint_count] each joint at most once. Copied, as are maps and colliders */
@@ -245,13 +248,16 @@ typedef void pelt_jiggle_at_fn(void *user, double time, pelt_jiggle *jiggle);
 
 typedef struct pelt_jiggle_bake_desc {
     uint32_t cookie; /* set by pelt_jiggle_bake_desc_default; do not change */
-    double fps;      /* frames per second of the clip, > 0; default 30. Slightly higher where it does not divide the
-                      * duration of the motion; see pelt_clip_from_motion */
-    double preroll; /* seconds simulated before the clip, ≥ 0; default 1. The rig accelerates from rest to the velocity
-                      * of its first pose; with `loop`, cycles are played */
-    bool loop;      /* the motion is a cycle; default false. Cycles are simulated until the end meets the start; the
-                      * difference that is left is distributed over the frames, so that the last frame equals the first
-                      * bit for bit. For cycles without a last key see pelt_motion_close */
+    /* frames per second of the clip, > 0; default 30. Slightly higher where it does not divide the duration of the
+     * motion; see pelt_clip_from_motion */
+    double fps;
+    /* seconds simulated before the clip, ≥ 0; default 1. The rig accelerates from rest to the velocity of its first
+     * pose; with `loop`, cycles are played */
+    double preroll;
+    /* the motion is a cycle; default false. Cycles are simulated until the end meets the start; the difference that
+     * is left is distributed over the frames, so that the last frame equals the first bit for bit. For cycles
+     * without a last key see pelt_motion_close */
+    bool loop;
     pelt_jiggle_at_fn *at; /* NULL (default): settings do not change */
     void *user;            /* passed to `at` */
     bool keep_lattice;     /* record the lattice too, in pelt_jiggle_bake_report.lattice; default false */
@@ -268,8 +274,9 @@ typedef struct pelt_jiggle_bake_report {
     double fps;                /* frames per second of the clip */
     uint32_t turns;            /* cycles simulated with `loop`, else 0 */
     double seam;               /* distance between the ends of the last cycle, units, before it was distributed */
-    pelt_clip lattice; /* particles of the lattice in every frame of the clip, with keep_lattice: points are particles,
-                        * as in pelt_jiggle_lattice; they live in the model's memory. Else empty */
+    /* particles of the lattice in every frame of the clip, with keep_lattice: points are particles, as in
+     * pelt_jiggle_lattice; they live in the model's memory. Else empty */
+    pelt_clip lattice;
 } pelt_jiggle_bake_report;
 
 /* Simulates a motion of the model (NULL: its rest pose). The simulation does not depend on `fps`. The clip lives in the

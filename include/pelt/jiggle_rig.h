@@ -41,10 +41,10 @@ typedef struct pelt_jiggle_simulate_desc {
     uint32_t motion_count; /* how many; 0 (default): all from `motion` on. Ignored with source_motion */
     double from; /* seconds after the start of a motion at which its simulated part begins, ≥ 0; default 0 */
     double to;   /* seconds after the start of a motion at which it ends, ≥ 0; 0 (default): at its end */
-    const pelt_motion *source_motion; /* a motion of `source` to retarget to the model first; NULL (default): simulate
-                                          * motions of the model */
-    const pelt_model *source;         /* the model that source_motion belongs to; required with it */
-    const pelt_joint_match *matches;  /* [joint of the model] partners in `source`; NULL (default): pelt_match_joints */
+    /* a motion of `source` to retarget to the model first; NULL (default): simulate motions of the model */
+    const pelt_motion *source_motion;
+    const pelt_model *source;        /* the model that source_motion belongs to; required with it */
+    const pelt_joint_match *matches; /* [joint of the model] partners in `source`; NULL (default): pelt_match_joints */
     const pelt_retarget_desc *retarget; /* NULL (default): defaults */
     const pelt_jiggle_desc *jiggle;     /* NULL (default): defaults */
     const pelt_jiggle_bake_desc *bake;  /* NULL (default): defaults */

@@ -42,8 +42,8 @@ typedef struct pelt_light_desc {
     uint32_t transfer_rank; /* TRANSFER: patterns of transfer vectors, 1 to PELT_LIGHT_RANK_MAX; default 8 */
     double bounce;          /* share of light that the rig and the floor reflect, once, 0 to 1; default 0: none */
     bool floor; /* a floor at the lowest point (−y) of all frames blocks and reflects light; default false */
-    double fps; /* frames per second of the motions; 0 (default): 30, or fewer so that all motions together have
-                       * about 120 frames */
+    /* frames per second of the motions; 0 (default): 30, or fewer so that all motions together have about 120 frames */
+    double fps;
 } pelt_light_desc;
 PELT_EXPERIMENTAL PELT_API const pelt_option_table *pelt_light_options(void);
 PELT_EXPERIMENTAL PELT_API pelt_light_desc pelt_light_desc_default(void);
@@ -61,8 +61,8 @@ typedef struct pelt_light_report {
     double bounds[PELT_LIGHT_RANK_MAX + 1]; /* [0 … rank] error_rms of the truncated SVD, a lower bound for each rank */
     uint32_t coefficient_count;             /* TRANSFER: 9 or 16; else 0 */
     uint32_t transfer_rank;                 /* TRANSFER: patterns of transfer vectors that were made; else 0 */
-    double
-        transfer_bounds[PELT_LIGHT_RANK_MAX + 1]; /* [0 … transfer_rank] root mean square error of the coefficients */
+    /* [0 … transfer_rank] root mean square error of the coefficients */
+    double transfer_bounds[PELT_LIGHT_RANK_MAX + 1];
 } pelt_light_report;
 
 /* Adds colours, morphs and tracks of weights to the model. mesh.colors (NULL: white) are multiplied by the mean light; existing

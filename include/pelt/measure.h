@@ -35,8 +35,8 @@ typedef struct pelt_difference {
     double error_max_units; /* the same in object units */
     uint32_t max_frame;     /* frame of the largest distance */
     uint32_t max_point;     /* point of the largest distance */
-    double
-        normal_rms; /* RMS length of the difference of unit vertex normals of the triangles (SMA); NaN without a mesh */
+    /* RMS length of the difference of unit vertex normals of the triangles (SMA); NaN without a mesh */
+    double normal_rms;
     double normal_degrees; /* RMS angle between them */
     /* The same for skinned normals (of b, else of a) against the reference normals of the other clip; transformed by the
      * blended matrix, as engines do. NaN if neither clip has skinned normals. */

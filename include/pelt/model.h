@@ -70,23 +70,25 @@ typedef struct pelt_part {
 
 /* Triangles with vertex attributes, in the rest pose. */
 typedef struct pelt_mesh {
-    uint32_t vertex_count;       /* N */
-    uint32_t triangle_count;     /* number of triangles */
-    uint32_t polygon_count;      /* number of polygons; triangle_count where triangle_polygons is NULL */
-    uint32_t part_count;         /* number of parts */
-    float *positions;            /* [vertex][3] rest positions, in the space that the inverse bind matrices map from */
-    float *normals;              /* [vertex][3] unit length; NULL: none */
-    float *tangents;             /* [vertex][4] unit length xyz, handedness ±1; NULL: none */
-    float *uvs;                  /* [vertex][2] v upwards as in OBJ; NULL: none */
-    float *colors;               /* [vertex][3] linear red, green, blue; NULL: none. Readers do not set it: see
-                                  * pelt_vertex_attribute for colours of a file */
-    uint32_t *triangles;         /* [triangle][3] vertices, counter-clockwise seen from outside */
-    uint32_t *triangle_polygons; /* [triangle] its polygon, ascending; a polygon is a fan around its first vertex. NULL:
-                                  * every triangle is a polygon */
-    pelt_part *parts;            /* [part] in the order of first_triangle */
-    uint32_t *origins;           /* [vertex] index in the file, counted over all parts; NULL: i */
-    pelt_vertex_classes points;  /* points of the source file; clips store one position per point */
-    pelt_vertex_classes weld;    /* coincident vertices, numbered by first appearance; {0} until pelt_model_weld */
+    uint32_t vertex_count;   /* N */
+    uint32_t triangle_count; /* number of triangles */
+    uint32_t polygon_count;  /* number of polygons; triangle_count where triangle_polygons is NULL */
+    uint32_t part_count;     /* number of parts */
+    float *positions;        /* [vertex][3] rest positions, in the space that the inverse bind matrices map from */
+    float *normals;          /* [vertex][3] unit length; NULL: none */
+    float *tangents;         /* [vertex][4] unit length xyz, handedness ±1; NULL: none */
+    float *uvs;              /* [vertex][2] v upwards as in OBJ; NULL: none */
+    /* [vertex][3] linear red, green, blue; NULL: none. Readers do not set it: see pelt_vertex_attribute for colours
+     * of a file */
+    float *colors;
+    uint32_t *triangles; /* [triangle][3] vertices, counter-clockwise seen from outside */
+    /* [triangle] its polygon, ascending; a polygon is a fan around its first vertex. NULL: every triangle is a
+     * polygon */
+    uint32_t *triangle_polygons;
+    pelt_part *parts;           /* [part] in the order of first_triangle */
+    uint32_t *origins;          /* [vertex] index in the file, counted over all parts; NULL: i */
+    pelt_vertex_classes points; /* points of the source file; clips store one position per point */
+    pelt_vertex_classes weld;   /* coincident vertices, numbered by first appearance; {0} until pelt_model_weld */
 } pelt_mesh;
 
 /* ---- Clip: a vertex animation ----------------------------------------------------------------------------- */

@@ -45,14 +45,15 @@ typedef enum pelt_ground { PELT_GROUND_FEET, PELT_GROUND_KEEP } pelt_ground;
 
 typedef struct pelt_retarget_desc {
     uint32_t cookie; /* set by pelt_retarget_desc_default; do not change */
-    const char *map; /* text of lines "rig joint = motion joint", "rig joint =" for no partner, "# comment"; NULL
-                       * (default): no mapping */
+    /* text of lines "rig joint = motion joint", "rig joint =" for no partner, "# comment"; NULL (default): no
+     * mapping */
+    const char *map;
     uint32_t align;  /* pelt_align, of limbs (in skeletons without limbs: of all bones); default DIRECTIONS */
     uint32_t rest;   /* pelt_motion_rest; default SKELETON */
     uint32_t ground; /* pelt_ground; default FEET */
-    double scale;    /* rig length per motion length, ≥ 0; 0 (default): ratio of the leg lengths (without legs: of all
-                       * bones) */
-    double fps;      /* frames per second of the result, ≥ 0; 0 (default): rate of the motion's keys, else 30 */
+    /* rig length per motion length, ≥ 0; 0 (default): ratio of the leg lengths (without legs: of all bones) */
+    double scale;
+    double fps;       /* frames per second of the result, ≥ 0; 0 (default): rate of the motion's keys, else 30 */
     const char *name; /* of the new motion; NULL (default): name of `motion` */
     bool replace;     /* remove the other motions of the rig; default false */
 } pelt_retarget_desc;
@@ -65,14 +66,14 @@ PELT_API pelt_result pelt_match_joints(pelt_context *context, const pelt_skeleto
                                        const pelt_retarget_desc *desc, pelt_joint_match *matches);
 
 typedef struct pelt_retarget_report {
-    uint32_t matched;           /* joints of the rig with a partner */
-    uint32_t frame_count;       /* of the new motion */
-    double fps;                 /* frames per second of the new motion */
-    double scale;               /* rig length per motion length */
-    double lift;                /* upward translation of the whole motion to the ground of the rig, in rig units */
-    double stretch;             /* largest growth of a mesh edge, or of a bone between weighted joints, over its rest
-                                 * length, as a fraction of the diagonal of the mesh at rest, in at most 24 frames; 0
-                                 * without a skin */
+    uint32_t matched;     /* joints of the rig with a partner */
+    uint32_t frame_count; /* of the new motion */
+    double fps;           /* frames per second of the new motion */
+    double scale;         /* rig length per motion length */
+    double lift;          /* upward translation of the whole motion to the ground of the rig, in rig units */
+    /* largest growth of a mesh edge, or of a bone between weighted joints, over its rest length, as a fraction of
+     * the diagonal of the mesh at rest, in at most 24 frames; 0 without a skin */
+    double stretch;
     uint32_t stretch_frame;     /* frame of the largest growth */
     uint32_t stretch_joints[2]; /* joints of the rig that it lies between; PELT_NONE if stretch is 0 */
     bool torn;                  /* stretch > 0.15: the mesh is torn; a warning is logged */

@@ -103,9 +103,9 @@ typedef struct pelt_prepared_group {
     uint32_t influence_count; /* K: influences of weight 0 are dropped, unless they let a vertex join a shared group */
     uint32_t first_block;     /* start of its vertices in the streams, in blocks of 16 vertices */
     size_t first_bone;        /* in `bones`: [K], not shared: [vertex][K] */
-    size_t
-        first_weight; /* in `weights`: [block][K − 1][16], the last weight is 1 − the others; not shared: [vertex][K] */
-    bool shared;      /* all vertices have the same bones */
+    /* in `weights`: [block][K − 1][16], the last weight is 1 − the others; not shared: [vertex][K] */
+    size_t first_weight;
+    bool shared; /* all vertices have the same bones */
 } pelt_prepared_group;
 
 /* A skin and the mesh's arrays in the order in which kernels read them. Streams of shared groups are [block][component][16], of

@@ -25,8 +25,9 @@ extern "C" {
 typedef struct pelt_simplify_desc {
     uint32_t cookie; /* set by pelt_simplify_desc_default; do not change */
     double ratio;    /* fraction of the triangles to keep; default 0.5 (with an error: 0) */
-    double error;    /* largest movement of the surface by a collapse in any pose, by its quadric, as a fraction of the
-                          * model's size; 0 (default): no limit */
+    /* largest movement of the surface by a collapse in any pose, by its quadric, as a fraction of the model's size;
+     * 0 (default): no limit */
+    double error;
     uint32_t poses; /* largest number of poses in which the error is measured, 1 to 64; default 16; 1: rest pose only */
     bool keep_positions; /* do not move the remaining vertices; default false */
 } pelt_simplify_desc;

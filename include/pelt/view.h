@@ -48,13 +48,15 @@ typedef struct pelt_picture_desc {
     uint32_t cookie;        /* set by pelt_picture_desc_default; do not change */
     uint32_t width, height; /* pixels, 1 to PELT_PICTURE_MAX_SIDE; default 1280 × 720 */
     uint32_t mode;          /* pelt_picture_mode; default SHADED */
-    uint32_t second_mode;   /* 0 (default): none; else 1 + the pelt_picture_mode of a sheet's lower half of rows, or of
-                             * its right half of columns when it has one row */
-    const char *joint;      /* WEIGHTS, SUPPORT: joint, by name or index; default NULL: that of the first bone */
-    const char *morph;      /* MORPH: morph target, by name or index; default NULL: the first */
+    /* 0 (default): none; else 1 + the pelt_picture_mode of a sheet's lower half of rows, or of its right half of
+     * columns when it has one row */
+    uint32_t second_mode;
+    const char *joint;        /* WEIGHTS, SUPPORT: joint, by name or index; default NULL: that of the first bone */
+    const char *morph;        /* MORPH: morph target, by name or index; default NULL: the first */
     const pelt_model *source; /* ERROR: reference model, see below; default NULL: the model's own clips */
-    double max;          /* ERROR, DISPLACEMENT: distance of the darkest colour, object units; 0 (default): the largest
-                             * of all frames, so that pictures of one animation match */
+    /* ERROR, DISPLACEMENT: distance of the darkest colour, object units; 0 (default): the largest of all frames, so
+     * that pictures of one animation match */
+    double max;
     const char *motion;  /* animation, by name or index, clips before motions; default NULL: the first */
     bool rest;           /* draw the rest pose instead of an animation; default false */
     uint32_t frame;      /* of a clip, or at `fps` after the start of a motion; default 0. ERROR: of the source */
@@ -70,9 +72,9 @@ typedef struct pelt_picture_desc {
     bool floating;       /* draw no ground and no shadow; default false */
     bool no_legend;      /* no colour bar in modes with a scale (small pictures never have one); default false */
     bool labels;         /* label cells with frame numbers, or with times where cells are spread; default false */
-    uint32_t columns,
-        rows;             /* cells of a sheet, evenly spread in time from the given time to the end, which is excluded;
-                             * 1 to 64, default 1 × 1 */
+    /* cells of a sheet, evenly spread in time from the given time to the end, which is excluded; 1 to 64, default 1
+     * × 1 */
+    uint32_t columns, rows;
     uint32_t frame_step;  /* 0 (default): spread; else cells show frame, frame + step, frame + 2 · step … */
     uint32_t frame_count; /* … this many; other cells stay empty; 0 (default): as many as fit */
     uint32_t samples;     /* samples per pixel along each axis, 1 to 4; default 2: 4 per pixel */
@@ -90,9 +92,9 @@ PELT_API pelt_picture_desc pelt_picture_desc_default(void);
 
 /* Facts about a picture. */
 typedef struct pelt_picture_facts {
-    uint32_t frame_count; /* of the drawn animation (at `fps` where it is a motion), in mode ERROR of the source; 1: the
-                           * rest pose */
-    double max;           /* the value that `max` 0 selects; 0 in modes that show no distance */
+    /* of the drawn animation (at `fps` where it is a motion), in mode ERROR of the source; 1: the rest pose */
+    uint32_t frame_count;
+    double max; /* the value that `max` 0 selects; 0 in modes that show no distance */
 } pelt_picture_facts;
 
 /* Computes the facts about a picture without drawing it. `desc` may be NULL. */
@@ -133,20 +135,20 @@ typedef struct pelt_page_lattice {
     uint32_t point_count;   /* number of points */
     const uint32_t *edges;  /* [edge_count][2] points */
     uint32_t edge_count;    /* 0 (default): none */
-    const pelt_clip
-        *clips; /* [pelt_page_desc.clip_count] the points in the frames of each clip; NULL (default): the rest
-                             * pose only */
+    /* [pelt_page_desc.clip_count] the points in the frames of each clip; NULL (default): the rest pose only */
+    const pelt_clip *clips;
 } pelt_page_lattice;
 
 typedef struct pelt_page_desc {
-    uint32_t cookie;           /* set by pelt_page_desc_default; do not change */
-    const char *title;         /* NULL (default): the file name of the model */
-    double fps;                /* frames per second of motions that belong to no clip; default 30 */
-    const pelt_clip *clips;    /* [clip_count] source clips to show beside the model and compare with, of the model's
-                              * points */
-    uint32_t clip_count;       /* default 0 */
-    const uint32_t *motions;   /* [clip_count] the model's motion that plays the clip, or PELT_NONE; NULL (default): the
-                              * motion of the same name, else the one in the same place */
+    uint32_t cookie;   /* set by pelt_page_desc_default; do not change */
+    const char *title; /* NULL (default): the file name of the model */
+    double fps;        /* frames per second of motions that belong to no clip; default 30 */
+    /* [clip_count] source clips to show beside the model and compare with, of the model's points */
+    const pelt_clip *clips;
+    uint32_t clip_count; /* default 0 */
+    /* [clip_count] the model's motion that plays the clip, or PELT_NONE; NULL (default): the motion of the same
+     * name, else the one in the same place */
+    const uint32_t *motions;
     const char *report;        /* JSON object with figures to show, in the form of docs/page.md; NULL (default): none */
     pelt_page_voxels voxels;   /* drawn on demand; default none */
     pelt_page_lattice lattice; /* drawn on demand; default none */

@@ -117,8 +117,8 @@ typedef enum pelt_transfer_skeleton {
 
 typedef struct pelt_transfer_desc {
     uint32_t cookie; /* set by pelt_transfer_desc_default; do not change */
-    double
-        angle; /* largest angle between normals of a match farther than a tenth of `distance`; degrees, 0 to 180, default 45 */
+    /* largest angle between normals of a match farther than a tenth of `distance`; degrees, 0 to 180, default 45 */
+    double angle;
     double distance;     /* largest distance of a match, as a fraction of the diagonal of `from`; default 0.05 */
     uint32_t influences; /* bones per vertex, 1 to 8; 0 (default): as many as `from` has */
     uint32_t pose;       /* pelt_transfer_pose; default auto */
