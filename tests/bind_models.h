@@ -169,4 +169,13 @@ static inline double mean_distance(const pelt_model *a, const pelt_model *b, con
     return sum / a->mesh.vertex_count;
 }
 
+/* The same bones and weights, to the bit. */
+static inline void assert_same_skin(const pelt_skin *a, const pelt_skin *b, uint32_t vertex_count) {
+    size_t count = (size_t)vertex_count * a->influence_count;
+    assert_int_equal(a->bone_count, b->bone_count);
+    assert_int_equal(a->influence_count, b->influence_count);
+    assert_memory_equal(a->bones, b->bones, count * sizeof *a->bones);
+    assert_memory_equal(a->weights, b->weights, count * sizeof *a->weights);
+}
+
 #endif

@@ -21,11 +21,7 @@ static saved_skin save_skin(const pelt_model *model) {
 
 /* Fails when the model's weights differ from the saved ones; frees the saved ones. */
 static void assert_skin(const pelt_model *model, saved_skin saved) {
-    size_t count = (size_t)saved.vertex_count * saved.skin.influence_count;
-    assert_int_equal(model->skin.bone_count, saved.skin.bone_count);
-    assert_int_equal(model->skin.influence_count, saved.skin.influence_count);
-    assert_memory_equal(model->skin.bones, saved.skin.bones, count * sizeof(uint16_t));
-    assert_memory_equal(model->skin.weights, saved.skin.weights, count * sizeof(float));
+    assert_same_skin(&model->skin, &saved.skin, saved.vertex_count);
     free(saved.skin.bones);
     free(saved.skin.weights);
 }
@@ -704,11 +700,8 @@ static pelt_result bind_once(pelt_context *context, void *user) {
     (void)user;
     desc.mirror = PELT_BIND_MIRROR_X;
     desc.smooth = 1;
-    pelt_result result = pelt_model_create(context, &model);
+    pelt_result result = pelt_model_borrow(context, made, &model);
     if (result == PELT_OK) {
-        struct px_arena *memory = model->memory;
-        *model = *made;
-        model->memory = memory;
         pelt_bind_report report;
         result = pelt_bind(context, model, &desc, &report);
         if (result != PELT_OK) {

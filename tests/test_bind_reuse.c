@@ -40,10 +40,7 @@ static void test_reuse_gives_the_same_mesh_the_same_weights(void **state) {
             test_ok(&test, pelt_binding_apply(binding, NULL));
             test_ok(&test, pelt_binding_reuse(binding, again, &reused));
             test_ok(&test, pelt_binding_apply(reused, NULL));
-            size_t count = (size_t)model->mesh.vertex_count * model->skin.influence_count;
-            assert_int_equal(model->skin.influence_count, again->skin.influence_count);
-            assert_memory_equal(model->skin.bones, again->skin.bones, count * sizeof(uint16_t));
-            assert_memory_equal(model->skin.weights, again->skin.weights, count * sizeof(float));
+            assert_same_skin(&model->skin, &again->skin, model->mesh.vertex_count);
             pelt_bind_report a = pelt_binding_report(binding), b = pelt_binding_report(reused);
             assert_int_equal(a.vertex_count, b.vertex_count);
             assert_int_equal(a.bridged_count, b.bridged_count);
@@ -188,14 +185,9 @@ static pelt_result reuse_once(pelt_context *context, void *user) {
     desc.resolution = 8;
     desc.keep_fields = true;
     bare->skeleton = (pelt_skeleton){0};
-    pelt_result result = pelt_model_create(context, &models[0]);
+    pelt_result result = pelt_model_borrow(context, made, &models[0]);
     if (result == PELT_OK)
-        result = pelt_model_create(context, &models[1]);
-    for (int n = 0; n < 2 && result == PELT_OK; n++) {
-        struct px_arena *memory = models[n]->memory;
-        *models[n] = n ? *bare : *made;
-        models[n]->memory = memory;
-    }
+        result = pelt_model_borrow(context, bare, &models[1]);
     if (result == PELT_OK)
         result = pelt_binding_create(context, models[0], &desc, &binding);
     if (result == PELT_OK)

@@ -8,6 +8,7 @@
 #include "bind/bind.h"
 #include "core/groups.h"
 #include "core/math3.h"
+#include "core/mesh.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,47 +20,34 @@
 #define TURN          6.283185307179586
 #define MIN_ANGLE     1e-3 /* radians: minimum dihedral angle inside a solid */
 
-typedef struct side {
-    uint32_t low, high; /* welded vertices at the ends of the edge */
-    uint32_t triangle;  /* a triangle at this edge */
-    uint32_t corner;    /* the edge runs from this corner of the triangle to the next one */
-    bool forward;       /* it runs from low to high */
-    double angle;       /* dihedral angle of the triangle around the edge, −π to π */
-} side;
-
-static int compare_sides(const void *left, const void *right) {
-    const side *a = left, *b = right;
-    if (a->low != b->low)
-        return a->low < b->low ? -1 : 1;
-    if (a->high != b->high)
-        return a->high < b->high ? -1 : 1;
-    return a->triangle < b->triangle ? -1 : a->triangle > b->triangle;
-}
-
-/* Lists three sides per triangle, sorted by edge; sides of zero length are left out. Returns their number. */
-static uint32_t list_sides(const pelt_mesh *mesh, side *sides) {
+/* Lists the sides of all triangles, sorted by edge; those of zero length are left out. Returns their number. */
+static uint32_t list_sides(const pelt_mesh *mesh, px_side *sides) {
     uint32_t count = 0;
-    for (uint32_t t = 0; t < mesh->triangle_count; t++)
-        for (uint32_t c = 0; c < 3; c++) {
-            uint32_t a = mesh->weld.of[mesh->triangles[3 * (size_t)t + c]];
-            uint32_t b = mesh->weld.of[mesh->triangles[3 * (size_t)t + (c + 1) % 3]];
-            if (a != b)
-                sides[count++] =
-                    (side){.low = a < b ? a : b, .high = a < b ? b : a, .triangle = t, .corner = c, .forward = a < b};
-        }
-    qsort(sides, count, sizeof *sides, compare_sides);
+    for (uint32_t corner = 0; corner < 3 * mesh->triangle_count; corner++) {
+        uint32_t next = corner % 3 == 2 ? corner - 2 : corner + 1;
+        uint32_t a = mesh->weld.of[mesh->triangles[corner]], b = mesh->weld.of[mesh->triangles[next]];
+        if (a != b)
+            sides[count++] = (px_side){a < b ? a : b, a < b ? b : a, corner};
+    }
+    px_sides_sort(sides, count);
     return count;
 }
 
-/* Dihedral angles of the triangles at one edge relative to the first of them, right-handed about low → high. */
-static void measure_angles(const pelt_mesh *mesh, side *sides, uint32_t count) {
-    float zero[3], quarter[3];
+/* The triangle runs along the edge from low to high. */
+static bool is_forward(const pelt_mesh *mesh, const px_side *side) {
+    return mesh->weld.of[mesh->triangles[side->corner]] == side->low;
+}
+
+/* Dihedral angles, −π to π, of the triangles at one edge relative to the first of them, right-handed about low → high. */
+static void measure_angles(const pelt_mesh *mesh, const px_side *sides, uint32_t count, double *angles) {
+    float zero[3] = {0}, quarter[3] = {0};
     double length = 0;
     for (uint32_t n = 0; n < count; n++) {
-        const uint32_t *corners = mesh->triangles + 3 * (size_t)sides[n].triangle;
-        uint32_t c = sides[n].corner;
-        const float *low = mesh->positions + 3 * (size_t)corners[sides[n].forward ? c : (c + 1) % 3];
-        const float *high = mesh->positions + 3 * (size_t)corners[sides[n].forward ? (c + 1) % 3 : c];
+        const uint32_t *corners = mesh->triangles + sides[n].corner / 3 * (size_t)3;
+        uint32_t c = sides[n].corner % 3;
+        bool forward = is_forward(mesh, &sides[n]);
+        const float *low = mesh->positions + 3 * (size_t)corners[forward ? c : (c + 1) % 3];
+        const float *high = mesh->positions + 3 * (size_t)corners[forward ? (c + 1) % 3 : c];
         float across[3], along[3];
         px_sub3(mesh->positions + 3 * (size_t)corners[(c + 2) % 3], low, across);
         if (n == 0) {
@@ -68,31 +56,32 @@ static void measure_angles(const pelt_mesh *mesh, side *sides, uint32_t count) {
             px_cross3(quarter, along, zero);
             length = sqrt((double)px_dot3(along, along)); /* |zero| = length · |quarter| */
         }
-        sides[n].angle = atan2(length * (double)px_dot3(across, quarter), (double)px_dot3(across, zero));
+        angles[n] = atan2(length * (double)px_dot3(across, quarter), (double)px_dot3(across, zero));
     }
 }
 
 /* Joins the triangles of one edge that enclose the interior of a solid: the interior is at lower angles of a forward
  * triangle, and at higher angles of a backward one. */
-static void join_at_edge(const pelt_mesh *mesh, side *sides, uint32_t count, uint32_t *solids) {
+static void join_at_edge(const pelt_mesh *mesh, const px_side *sides, uint32_t count, uint32_t *solids) {
     for (uint32_t n = 1; n < count && count > MAX_SIDES; n++)
-        px_group_join(solids, sides[0].triangle, sides[n].triangle);
+        px_group_join(solids, sides[0].corner / 3, sides[n].corner / 3);
     if (count > MAX_SIDES)
         return;
-    measure_angles(mesh, sides, count);
+    double angles[MAX_SIDES];
+    measure_angles(mesh, sides, count, angles);
     for (uint32_t n = 0; n < count; n++) {
         double least = INFINITY;
         uint32_t other = n;
-        for (uint32_t m = 0; sides[n].forward && m < count; m++) {
-            double inside = sides[n].angle - sides[m].angle;
+        for (uint32_t m = 0; m < count && is_forward(mesh, &sides[n]); m++) {
+            double inside = angles[n] - angles[m];
             while (inside < MIN_ANGLE) /* up to two turns: −π against π */
                 inside += TURN;
-            if (!sides[m].forward && inside < least) {
+            if (!is_forward(mesh, &sides[m]) && inside < least) {
                 least = inside;
                 other = m;
             }
         }
-        px_group_join(solids, sides[n].triangle, sides[other].triangle);
+        px_group_join(solids, sides[n].corner / 3, sides[other].corner / 3);
     }
 }
 
@@ -112,7 +101,7 @@ static int compare_corners(const void *left, const void *right) {
 /* solids [triangle]: the lowest triangle of its solid (union-find). Solids that share a vertex, not only its position,
  * are merged. */
 static pelt_result find_solids(px_arena *arena, const pelt_mesh *mesh, uint32_t *solids) {
-    side *sides = PX_NEW(arena, side, 3 * (size_t)mesh->triangle_count);
+    px_side *sides = PX_NEW(arena, px_side, 3 * (size_t)mesh->triangle_count);
     uint32_t *users = PX_NEW(arena, uint32_t, mesh->vertex_count); /* [vertex] 1 + a triangle that uses it */
     if (!sides || !users)
         return PELT_ERROR_MEMORY;

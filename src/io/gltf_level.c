@@ -38,18 +38,10 @@ static pelt_result move_bytes(mover *m) {
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
-/* ---- Meshes and skins ------------------------------------------------------------------------------------- */
+/* ---- Skins ------------------------------------------------------------------------------------- */
 
 static uint32_t index_at(const px_json *object, const char *key) {
     return (uint32_t)px_json_uint(px_json_get(object, key), PELT_NONE - 1, PELT_NONE);
-}
-
-static uint32_t move_mesh(mover *m, uint32_t mesh) {
-    if (!m->meshes[mesh]) {
-        px_gltf_push(m->w, m->w->meshes, px_json_copy(m->w->arena, px_json_at(m->level->meshes, mesh)));
-        m->meshes[mesh] = m->w->meshes->count;
-    }
-    return m->meshes[mesh] - 1;
 }
 
 static bool same_numbers(const px_json *a, const px_json *b) {
@@ -85,7 +77,12 @@ static void add_node(mover *m, const px_json *like) {
         px_json_remove(node, "extensions");
     snprintf(name, sizeof name, "%.200s_LOD%u", px_json_string(px_json_get(like, "name"), "mesh"), m->number);
     px_gltf_put(w, node, "name", px_json_new_string(w->arena, name));
-    px_gltf_put_uint(w, node, "mesh", move_mesh(m, index_at(like, "mesh")));
+    uint32_t mesh = index_at(like, "mesh");
+    if (!m->meshes[mesh]) {
+        px_gltf_push(w, w->meshes, px_json_copy(w->arena, px_json_at(m->level->meshes, mesh)));
+        m->meshes[mesh] = w->meshes->count;
+    }
+    px_gltf_put_uint(w, node, "mesh", m->meshes[mesh] - 1);
     if (skin == PELT_NONE)
         return;
     static const char *const transforms[] = {"matrix", "translation", "rotation", "scale"};
@@ -94,22 +91,25 @@ static void add_node(mover *m, const px_json *like) {
     px_gltf_put_uint(w, node, "skin", move_skin(m, skin));
 }
 
-/* Writes extras.MSFT_screencoverage, where other programs expect it: the least fraction of the screen at which each
- * level is shown. Each is half of the one before; the last is 0, so that the last level is always shown. */
-static void put_coverage(px_gltf_writer *w, px_json *node, uint32_t level_count) {
-    px_json *list = px_gltf_put(w, px_gltf_member(w, node, "extras", PX_JSON_OBJECT), "MSFT_screencoverage",
-                                px_json_array(w->arena));
-    float share = 0.5f;
-    for (uint32_t n = 0; n <= level_count; n++, share /= 2)
-        px_gltf_push(w, list, px_json_new_float(w->arena, n == level_count ? 0 : share));
-}
-
-static void name_level(px_gltf_writer *w, px_json *node, uint32_t index, uint32_t number) {
+/* Lists node `index` as the level of a node. Then extras.MSFT_screencoverage, where other programs expect it: the least
+ * fraction of the screen at which each level is shown. Each is half of the one before; the last is 0, so that the last
+ * level is always shown. */
+static void list_level(px_gltf_writer *w, px_json *node, uint32_t index, uint32_t number) {
     px_json *lod = px_gltf_member(w, px_gltf_member(w, node, "extensions", PX_JSON_OBJECT), EXTENSION, PX_JSON_OBJECT);
     if (number == 1)
         px_gltf_put(w, lod, "ids", px_json_array(w->arena)); /* the file's own levels belong to the old mesh */
     px_gltf_push_uint(w, px_gltf_member(w, lod, "ids", PX_JSON_ARRAY), index);
-    put_coverage(w, node, number);
+    px_json *list = px_gltf_put(w, px_gltf_member(w, node, "extras", PX_JSON_OBJECT), "MSFT_screencoverage",
+                                px_json_array(w->arena));
+    float share = 0.5f;
+    for (uint32_t n = 0; n <= number; n++, share /= 2)
+        px_gltf_push(w, list, px_json_new_float(w->arena, n == number ? 0 : share));
+    px_json *used = px_gltf_member(w, w->root, "extensionsUsed", PX_JSON_ARRAY);
+    bool listed = false;
+    for (const px_json *name = used ? used->first : NULL; name; name = name->next)
+        listed |= strcmp(px_json_string(name, ""), EXTENSION) == 0;
+    if (!listed)
+        px_gltf_push(w, used, px_json_new_string(w->arena, EXTENSION));
 }
 
 /* Copies the animation channels of a node to the node of its level. A skinned node gets those of morph weights only,
@@ -129,14 +129,6 @@ static void copy_channels(px_gltf_writer *w, uint32_t node, uint32_t copy, bool 
     }
 }
 
-static void use_extension(px_gltf_writer *w) {
-    px_json *used = px_gltf_member(w, w->root, "extensionsUsed", PX_JSON_ARRAY);
-    for (const px_json *name = used ? used->first : NULL; name; name = name->next)
-        if (strcmp(px_json_string(name, ""), EXTENSION) == 0)
-            return;
-    px_gltf_push(w, used, px_json_new_string(w->arena, EXTENSION));
-}
-
 static pelt_result move_level(mover *m) {
     px_gltf_writer *w = m->w;
     if (!(m->meshes = PX_NEW(w->arena, uint32_t, m->level->meshes->count)))
@@ -148,9 +140,8 @@ static pelt_result move_level(mover *m) {
         if (index_at(node, "mesh") == PELT_NONE || index_at(like, "mesh") >= m->level->meshes->count)
             continue;
         add_node(m, like);
-        name_level(w, node, w->nodes->count - 1, m->number);
+        list_level(w, node, w->nodes->count - 1, m->number);
         copy_channels(w, index, w->nodes->count - 1, px_json_get(like, "skin") != NULL);
-        use_extension(w);
     }
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }

@@ -66,11 +66,6 @@ static pelt_result take_triangles(maker *m) {
     return PELT_OK;
 }
 
-static pelt_result take_edges(maker *m) {
-    const pelt_mesh mesh = {.triangles = m->triangles, .triangle_count = m->triangle_count};
-    return px_neighbours_make(m->arena, &mesh, &(pelt_vertex_classes){.count = m->source->vertex_count}, &m->edges);
-}
-
 static pelt_result make_voxels(maker *m, const px_grid *grid) {
     const px_lattice_source *source = m->source;
     px_voxel_contents contents;
@@ -209,14 +204,6 @@ static void join(maker *m, uint32_t a, uint32_t b) {
     px_pairs_add(&m->joins, b, a);
 }
 
-/* Joins pieces of one voxel. */
-static void join_within(maker *m, uint32_t voxel) {
-    for (uint32_t a = m->voxel_pieces[voxel]; a < m->voxel_pieces[voxel + 1]; a++)
-        for (uint32_t b = a + 1; b < m->voxel_pieces[voxel + 1]; b++)
-            if (px_sheets_belong(&m->sheets, voxel, &m->pieces[a], voxel, &m->pieces[b]))
-                join(m, a, b);
-}
-
 /* Joins an interior voxel with the sheets of the next voxel whose inner side faces it. */
 static void join_inside(maker *m, uint32_t inside, uint32_t next, const double face[3]) {
     uint32_t own = m->voxel_pieces[inside], first = m->voxel_pieces[next], end = m->voxel_pieces[next + 1];
@@ -249,7 +236,10 @@ static pelt_result join_pieces(maker *m) {
         for (uint32_t p = m->voxel_pieces[v]; p < m->voxel_pieces[v + 1]; p++)
             for (uint32_t n = 0; n < m->pieces[p].count; n++)
                 owners[m->sheets.items[m->pieces[p].first + n]] = p + 1;
-        join_within(m, v);
+        for (uint32_t a = m->voxel_pieces[v]; a < m->voxel_pieces[v + 1]; a++) /* pieces of one voxel */
+            for (uint32_t b = a + 1; b < m->voxel_pieces[v + 1]; b++)
+                if (px_sheets_belong(&m->sheets, v, &m->pieces[a], v, &m->pieces[b]))
+                    join(m, a, b);
         for (int axis = 0; axis < 3; axis++) {
             uint32_t next = m->neighbours[v][2 * axis + 1];
             if (next == PELT_NONE)
@@ -316,7 +306,8 @@ pelt_result px_pieces_make(pelt_context *context, px_arena *arena, const px_latt
     maker m = {.context = context, .arena = arena, .source = source, .joins = {.context = context}};
     pieces->grid = grid_of(source, resolution);
     PX_TRY(take_triangles(&m));
-    PX_TRY(take_edges(&m));
+    const pelt_mesh mesh = {.triangles = m.triangles, .triangle_count = m.triangle_count};
+    PX_TRY(px_neighbours_make(arena, &mesh, &(pelt_vertex_classes){.count = source->vertex_count}, &m.edges));
     PX_TRY(make_voxels(&m, &pieces->grid));
     PX_TRY(make_sheets(&m));
     PX_TRY(take_pieces(&m, pieces));

@@ -29,24 +29,6 @@ typedef struct system {
 
 /* ---- The system ------------------------------------------------------------------------------------------- */
 
-/* Breadth-first search from the known rows: reached [row]. */
-static pelt_result reach(px_arena *arena, const px_neighbours *n, const uint8_t *known, uint32_t row_count,
-                         uint8_t *reached) {
-    uint32_t *queue = PX_NEW(arena, uint32_t, row_count), end = 0;
-    if (!queue)
-        return PELT_ERROR_MEMORY;
-    for (uint32_t r = 0; r < row_count; r++)
-        if ((reached[r] = known[r]))
-            queue[end++] = r;
-    for (uint32_t at = 0; at < end; at++)
-        for (size_t e = n->offsets[queue[at]]; e < n->offsets[queue[at] + 1]; e++)
-            if (!reached[n->items[e]]) {
-                reached[n->items[e]] = 1;
-                queue[end++] = n->items[e];
-            }
-    return PELT_OK;
-}
-
 static double edge_length(const float *positions, size_t a, size_t b) {
     double square = 0;
     for (size_t c = 0; c < 3; c++) {
@@ -56,33 +38,40 @@ static double edge_length(const float *positions, size_t a, size_t b) {
     return isfinite(square) ? sqrt(square) : 0;
 }
 
-static void set_conductances(fill_system *s, const float *positions) {
-    const px_neighbours *n = s->neighbours;
-    size_t edge_count = n->offsets[s->table->row_count];
-    double mean = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t r = 0; r < s->table->row_count; r++)
-            for (size_t e = n->offsets[r]; e < n->offsets[r + 1]; e++) {
-                double length = edge_length(positions, r, n->items[e]);
-                if (pass == 0)
-                    mean += length / (double)edge_count;
-                else
-                    s->conductances[e] = mean > 0 ? mean / fmax(length, MIN_EDGE_RATIO * mean) : 1;
-            }
-}
-
 static pelt_result make_system(px_arena *arena, const float *positions, const uint8_t *known, fill_system *s) {
     const px_neighbours *n = s->neighbours;
     uint32_t row_count = s->table->row_count;
+    size_t edge_count = n->offsets[row_count];
     uint8_t *reached = PX_NEW(arena, uint8_t, row_count);
-    s->conductances = PX_NEW(arena, double, n->offsets[row_count]);
+    uint32_t *queue = PX_NEW(arena, uint32_t, row_count), end = 0;
+    s->conductances = PX_NEW(arena, double, edge_count);
     s->rows = PX_NEW(arena, uint32_t, row_count);
     s->places = PX_NEW(arena, uint32_t, row_count);
     s->diagonal = PX_NEW(arena, double, row_count);
-    if (!reached || !s->conductances || !s->rows || !s->places || !s->diagonal)
+    if (!reached || !queue || !s->conductances || !s->rows || !s->places || !s->diagonal)
         return PELT_ERROR_MEMORY;
-    PX_TRY(reach(arena, n, known, row_count, reached));
-    set_conductances(s, positions);
+
+    /* Breadth-first search from the known rows. */
+    for (uint32_t r = 0; r < row_count; r++)
+        if ((reached[r] = known[r]))
+            queue[end++] = r;
+    for (uint32_t at = 0; at < end; at++)
+        for (size_t e = n->offsets[queue[at]]; e < n->offsets[queue[at] + 1]; e++)
+            if (!reached[n->items[e]]) {
+                reached[n->items[e]] = 1;
+                queue[end++] = n->items[e];
+            }
+
+    double mean = 0;
+    for (size_t r = 0; r < row_count; r++)
+        for (size_t e = n->offsets[r]; e < n->offsets[r + 1]; e++)
+            mean += edge_length(positions, r, n->items[e]) / (double)edge_count;
+    for (size_t r = 0; r < row_count; r++)
+        for (size_t e = n->offsets[r]; e < n->offsets[r + 1]; e++) {
+            double length = edge_length(positions, r, n->items[e]);
+            s->conductances[e] = mean > 0 ? mean / fmax(length, MIN_EDGE_RATIO * mean) : 1;
+        }
+
     for (uint32_t r = 0; r < row_count; r++) {
         s->places[r] = PELT_NONE;
         if (known[r] || !reached[r])
@@ -124,23 +113,15 @@ static double row_weight(const px_weight_table *table, size_t row, uint32_t bone
     return 0;
 }
 
-/* The right-hand side: contributions of known neighbours. */
-static void set_right_side(const fill_system *s, uint32_t bone, double *out) {
+/* Conjugate gradients with Jacobi preconditioner, starting at x = 0. r, p, q [unknown]: scratch. */
+static void solve(const fill_system *s, uint32_t bone, double *x, double *r, double *p, double *q) {
     const px_neighbours *n = s->neighbours;
-    for (uint32_t u = 0; u < s->count; u++) {
-        out[u] = 0;
-        for (size_t e = n->offsets[s->rows[u]]; e < n->offsets[s->rows[u] + 1]; e++)
-            if (s->places[n->items[e]] == PELT_NONE)
-                out[u] += s->conductances[e] * row_weight(s->table, n->items[e], bone);
-    }
-}
-
-/* Conjugate gradients with Jacobi preconditioner, starting at x = 0. r: in, the right-hand side; r, p, q are
- * overwritten. */
-static void solve(const fill_system *s, double *x, double *r, double *p, double *q) {
     double rho = 0, first;
     for (uint32_t u = 0; u < s->count; u++) {
-        x[u] = 0;
+        x[u] = r[u] = 0; /* the right-hand side: contributions of known neighbours */
+        for (size_t e = n->offsets[s->rows[u]]; e < n->offsets[s->rows[u] + 1]; e++)
+            if (s->places[n->items[e]] == PELT_NONE)
+                r[u] += s->conductances[e] * row_weight(s->table, n->items[e], bone);
         p[u] = r[u] / s->diagonal[u];
         rho += r[u] * p[u];
     }
@@ -172,46 +153,28 @@ static pelt_result solve_bones(void *user, size_t first, size_t count, size_t bl
     double *scratch = PX_ALLOC(job->context, double, 3 * (size_t)s->count);
     if (!scratch)
         return PELT_ERROR_MEMORY;
-    for (size_t b = first; b < first + count; b++) {
-        set_right_side(s, s->bones[b], scratch);
-        solve(s, s->solutions[b], scratch, scratch + s->count, scratch + 2 * (size_t)s->count);
-    }
+    for (size_t b = first; b < first + count; b++)
+        solve(s, s->bones[b], s->solutions[b], scratch, scratch + s->count, scratch + 2 * (size_t)s->count);
     px_free(job->context, scratch);
     return PELT_OK;
 }
 
 /* ---- All bones -------------------------------------------------------------------------------------------- */
 
-static void add_solutions(fill_system *s, uint32_t count) {
-    for (uint32_t u = 0; u < s->count; u++) {
-        px_weight_sum sum = {0};
-        px_weight_sum_add_row(&sum, s->table, s->rows[u], 1);
-        for (uint32_t b = 0; b < count; b++)
-            if (s->solutions[b][u] > 1e-6) /* smaller ones are solver error */
-                px_weight_sum_add(&sum, s->bones[b], s->solutions[b][u]);
-        px_weight_sum_store(&sum, s->table, s->rows[u]);
-    }
-}
-
-/* Marks the bones of known rows adjacent to unknowns: marks [bone]. */
-static void mark_bones(const fill_system *s, uint8_t *marks) {
+static pelt_result fill(px_arena *arena, fill_system *s, const float *positions, uint32_t bone_count, uint8_t *known) {
+    pelt_context *context = px_arena_context(arena);
     const px_neighbours *n = s->neighbours;
-    const px_weight_table *t = s->table;
+    px_weight_table *t = s->table;
+    uint8_t *marks = PX_NEW(arena, uint8_t, px_max_size(bone_count, 1)); /* [bone] of known rows beside unknowns */
+    if (!marks)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(make_system(arena, positions, known, s));
     for (uint32_t u = 0; u < s->count; u++)
         for (size_t e = n->offsets[s->rows[u]]; e < n->offsets[s->rows[u] + 1]; e++)
             for (size_t a = 0; s->places[n->items[e]] == PELT_NONE && a < t->capacity; a++) {
                 size_t at = (size_t)n->items[e] * t->capacity + a;
                 marks[t->bones[at]] |= t->weights[at] > 0;
             }
-}
-
-static pelt_result fill(px_arena *arena, fill_system *s, const float *positions, uint32_t bone_count, uint8_t *known) {
-    pelt_context *context = px_arena_context(arena);
-    uint8_t *marks = PX_NEW(arena, uint8_t, px_max_size(bone_count, 1));
-    if (!marks)
-        return PELT_ERROR_MEMORY;
-    PX_TRY(make_system(arena, positions, known, s));
-    mark_bones(s, marks);
     for (uint32_t bone = 0; bone < bone_count && s->count > 0;) {
         uint32_t count = 0;
         for (; bone < bone_count && count < BATCH; bone++)
@@ -219,7 +182,14 @@ static pelt_result fill(px_arena *arena, fill_system *s, const float *positions,
                 s->bones[count++] = bone;
         fill_job job = {context, s};
         PX_TRY(px_parallel(context, NULL, count, 1, solve_bones, &job));
-        add_solutions(s, count);
+        for (uint32_t u = 0; u < s->count; u++) {
+            px_weight_sum sum = {0};
+            px_weight_sum_add_row(&sum, t, s->rows[u], 1);
+            for (uint32_t b = 0; b < count; b++)
+                if (s->solutions[b][u] > 1e-6) /* smaller ones are solver error */
+                    px_weight_sum_add(&sum, s->bones[b], s->solutions[b][u]);
+            px_weight_sum_store(&sum, t, s->rows[u]);
+        }
         PX_TRY(px_progress(context, "fill", bone, bone_count));
     }
     for (uint32_t u = 0; u < s->count; u++)
