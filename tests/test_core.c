@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include "core/core.h"
+#include "core/poison.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -155,6 +156,31 @@ static uint32_t released[4], released_count;
 
 static void note_release(void *user) {
     released[released_count++] = *(uint32_t *)user;
+}
+
+/* AddressSanitizer knows the bytes around every array. */
+static void overruns_are_seen(void **state) {
+    (void)state;
+#ifdef PX_POISONS
+    test_context test;
+    test_begin(&test, 1);
+    px_arena *arena = px_arena_create(test.context);
+    for (size_t size = 1; size < 200; size += 7) {
+        char *arrays[] = {px_arena_alloc(arena, size, 1), px_arena_text(arena, "", 0), px_alloc(test.context, size, 1)};
+        size_t sizes[] = {size, 1, size};
+        for (int n = 0; n < 3; n++) {
+            assert_false(__asan_address_is_poisoned(arrays[n]));
+            assert_false(__asan_address_is_poisoned(arrays[n] + sizes[n] - 1));
+            assert_true(__asan_address_is_poisoned(arrays[n] + sizes[n]));
+        }
+        assert_true(__asan_address_is_poisoned(arrays[2] - 1));
+        px_free(test.context, arrays[2]);
+    }
+    px_arena_destroy(arena);
+    test_end(&test);
+#else
+    skip(); /* not a build with AddressSanitizer */
+#endif
 }
 
 static void arenas(void **state) {
@@ -583,6 +609,7 @@ int main(void) {
         cmocka_unit_test(errors_and_messages),
         cmocka_unit_test(progress_and_cancel),
         cmocka_unit_test(allocation_is_counted),
+        cmocka_unit_test(overruns_are_seen),
         cmocka_unit_test(too_much_memory),
         cmocka_unit_test(arenas),
         cmocka_unit_test(arena_without_memory),

@@ -1,8 +1,10 @@
 /* Arenas: linked chunks that are freed together. While an arena is open (px_arena_open), allocations go to a part, a
  * sub-arena that can be freed before the arena. */
 #include "core/core.h"
+#include "core/poison.h"
 
-#define CHUNK_SIZE ((size_t)64 * 1024)
+#define FIRST_CHUNK_SIZE ((size_t)4 * 1024) /* later ones double, up to: */
+#define CHUNK_SIZE       ((size_t)64 * 1024)
 
 typedef struct chunk {
     struct chunk *next;
@@ -58,12 +60,15 @@ pelt_context *px_arena_context(const px_arena *arena) {
 /* Adds a chunk with capacity for `size` bytes. A large block gets a chunk of its own in second position, so that the
  * chunk being filled stays first. */
 static chunk *add_chunk(px_arena *arena, size_t size) {
-    bool large = size > CHUNK_SIZE / 4;
-    size_t capacity = px_min_size(large ? size : CHUNK_SIZE - sizeof(chunk), SIZE_MAX - sizeof(chunk));
+    size_t usual =
+        arena->chunks ? px_min_size(2 * (sizeof(chunk) + arena->chunks->size), CHUNK_SIZE) : FIRST_CHUNK_SIZE;
+    bool large = size > usual / 4;
+    size_t capacity = px_min_size(large ? size : usual - sizeof(chunk), SIZE_MAX - sizeof(chunk));
     chunk *c = px_alloc(arena->context, 1, sizeof(chunk) + capacity);
     if (!c)
         return NULL;
     c->size = capacity;
+    PX_POISON(c + 1, capacity);
     if (large && arena->chunks) {
         c->next = arena->chunks->next;
         arena->chunks->next = c;
@@ -91,7 +96,7 @@ static px_arena *filled(px_arena *arena) {
 
 static void *alloc_aligned(px_arena *arena, size_t bytes, size_t alignment) {
     chunk *c = arena->chunks;
-    size_t start = c ? (c->used + alignment - 1) & ~(alignment - 1) : 0;
+    size_t start = c ? (c->used + PX_POISON_GAP + alignment - 1) & ~(alignment - 1) : 0;
     if (!c || start > c->size || bytes > c->size - start) {
         c = add_chunk(arena, bytes);
         start = 0;
@@ -99,7 +104,9 @@ static void *alloc_aligned(px_arena *arena, size_t bytes, size_t alignment) {
     if (!c)
         return NULL;
     c->used = start + bytes;
-    return (char *)(c + 1) + start; /* chunks come zeroed */
+    char *data = (char *)(c + 1) + start; /* chunks come zeroed */
+    PX_UNPOISON(data, bytes);
+    return data;
 }
 
 void *px_arena_alloc_lasting(px_arena *arena, size_t count, size_t size) {

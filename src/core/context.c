@@ -1,5 +1,6 @@
 /* The context: settings, error message, log, progress, and allocation with a memory limit. */
 #include "core/context.h"
+#include "core/poison.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,11 +235,18 @@ static void *raw_alloc(pelt_context *context, size_t size) {
     char *block = origin + (start - (uintptr_t)origin);
     block_head head = {size, origin};
     memcpy(block - sizeof head, &head, sizeof head);
+    PX_POISON(block - sizeof head, sizeof head);
+    PX_POISON(block + size, (size_t)(origin + size + BLOCK_OVERHEAD - (block + size)));
     return block;
 }
 
-static block_head *head_of(void *pointer) {
-    return (block_head *)((char *)pointer - sizeof(block_head));
+static block_head head_of(const void *pointer) {
+    block_head head;
+    const char *start = (const char *)pointer - sizeof head;
+    PX_UNPOISON(start, sizeof head);
+    memcpy(&head, start, sizeof head);
+    PX_POISON(start, sizeof head);
+    return head;
 }
 
 void *px_alloc(pelt_context *context, size_t count, size_t size) {
@@ -251,7 +259,7 @@ void *px_resize(pelt_context *context, void *pointer, size_t count, size_t size)
     size_t bytes = px_mul_size(count, size);
     void *grown = raw_alloc(context, bytes);
     if (grown && pointer) {
-        memcpy(grown, pointer, px_min_size(bytes, head_of(pointer)->size));
+        memcpy(grown, pointer, px_min_size(bytes, head_of(pointer).size));
         px_free(context, pointer);
     }
     return grown;
@@ -260,7 +268,8 @@ void *px_resize(pelt_context *context, void *pointer, size_t count, size_t size)
 void px_free(pelt_context *context, void *pointer) {
     if (!pointer)
         return;
-    block_head head = *head_of(pointer);
+    block_head head = head_of(pointer);
+    PX_UNPOISON(head.origin, head.size + BLOCK_OVERHEAD); /* the host's allocator may write there */
     atomic_fetch_sub(&context->memory_current, head.size);
     context->desc.resize(context->desc.resize_user, head.origin, head.size + BLOCK_OVERHEAD, 0);
 }

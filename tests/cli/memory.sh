@@ -1,4 +1,4 @@
-# --max-memory from 2 kB up to what a verb needs: a message, exit code 2 and no file each time, then the same bytes as without
+# --max-memory from 512 bytes up to what a verb needs: a message, exit code 2 and no file each time, then the same bytes as without
 # a limit. peak_memory_bytes of the report is the smallest sufficient limit.
 . "$(dirname "$0")/lib.sh"
 
@@ -21,7 +21,7 @@ sweep() {
     eval run 0 "$*"
     [ "$file" != out ] || cp log/out free/out
     to=tight
-    size=2048
+    size=512
     tries=0
     while :; do
         eval '"$PELT"' "$*" --max-memory $size >log/out 2>log/err
