@@ -7,15 +7,22 @@
 
 #include <pelt/pelt.h>
 
+#include "io/io.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define FUZZ_MEMORY_LIMIT ((size_t)256 << 20)
+#define FUZZ_MEMORY_LIMIT ((size_t)16 << 20)
 #define FUZZ_MAX_FRAMES   8u /* frames that are looked at */
+
+/* Freed blocks wait in a small quarantine: it holds those of many inputs, and its pages stay in the cache. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) {
+    return "quarantine_size_mb=4:thread_local_quarantine_size_kb=256:malloc_context_size=12";
+}
 
 #define FUZZ_REQUIRE(condition)                                                                                        \
     do {                                                                                                               \
@@ -41,12 +48,17 @@ static inline bool fuzz_done(const pelt_context *context, pelt_result result) {
     return result == PELT_OK;
 }
 
-/* A number that depends on every byte, for choosing options (FNV-1a). */
+/* Replays of a corpus (replay.c) run each input in several rounds, each with other choices. */
+extern uint32_t fuzz_round;
+uint32_t fuzz_round;
+
+/* A number that depends on every byte, for choosing options and what is done with a model (FNV-1a). */
 static inline uint32_t fuzz_choice(const uint8_t *data, size_t size) {
-    uint32_t hash = 2166136261u;
+    uint32_t hash = 2166136261u + fuzz_round * 2654435761u;
     for (size_t i = 0; i < size; i++)
         hash = (hash ^ data[i]) * 16777619u;
-    return hash ^ hash >> 16;
+    hash = (hash ^ hash >> 16) * 2246822519u; /* so that all bits depend on the last bytes */
+    return hash ^ hash >> 15;
 }
 
 /* How a file named `fuzz.…` is read: as it is for half of the inputs, turned, scaled and not joined for others. */
@@ -73,19 +85,12 @@ static inline pelt_save_desc fuzz_save_desc(uint32_t choice) {
     return desc;
 }
 
-/* "/tmp/pelt_fuzz_123.obj", a link to /dev/null: written to as a device, directly. */
-static char fuzz_path[64];
-static void fuzz_remove_path(void) {
-    unlink(fuzz_path);
-}
-static inline const char *fuzz_sink(const char *extension) {
-    if (!fuzz_path[0]) {
-        snprintf(fuzz_path, sizeof fuzz_path, "/tmp/pelt_fuzz_%ld.%s", (long)getpid(), extension);
-        unlink(fuzz_path);
-        FUZZ_REQUIRE(symlink("/dev/null", fuzz_path) == 0);
-        atexit(fuzz_remove_path);
-    }
-    return fuzz_path;
+/* Writes to memory. A name without a folder: "fuzz.obj". */
+static inline void fuzz_save(pelt_context *context, const pelt_model *model, const char *name,
+                             const pelt_save_desc *desc) {
+    px_buffer bytes = {.context = context};
+    fuzz_done(context, px_save_memory(context, model, name, desc, &bytes));
+    px_buffer_free(&bytes);
 }
 
 static inline void fuzz_read_clips(pelt_context *context, const pelt_model *model) {
@@ -100,32 +105,34 @@ static inline void fuzz_read_clips(pelt_context *context, const pelt_model *mode
     }
 }
 
-static inline void fuzz_pose(pelt_context *context, pelt_model *model) {
+/* The rest pose or a motion, by one kind of skinning. */
+static inline void fuzz_pose(pelt_context *context, pelt_model *model, uint32_t choice) {
     const pelt_mesh *mesh = &model->mesh;
     float *positions = malloc((size_t)12 * mesh->vertex_count + 1),
           *normals = malloc((size_t)12 * mesh->vertex_count + 1);
     FUZZ_REQUIRE(positions && normals);
+    uint32_t m = choice / 2 % (model->motion_count + 1);
+    const pelt_motion *motion = m ? &model->motions[m - 1] : NULL;
+    float time = motion ? 0.5f * (motion->start + motion->end) : 0;
+    pelt_skinning skinning = choice % 2 ? PELT_SKINNING_LINEAR : PELT_SKINNING_DUAL_QUATERNION;
     fuzz_done(context, pelt_mesh_normals(context, mesh, NULL, normals));
-    for (uint32_t m = 0; m <= model->motion_count && m < 4; m++) {
-        const pelt_motion *motion = m ? &model->motions[m - 1] : NULL;
-        float *out_normals = mesh->normals ? normals : NULL;
-        float time = motion ? 0.5f * (motion->start + motion->end) : 0;
-        for (int skinning = PELT_SKINNING_LINEAR; skinning <= PELT_SKINNING_DUAL_QUATERNION; skinning++)
-            fuzz_done(context,
-                      pelt_model_pose(context, model, motion, time, (pelt_skinning)skinning, positions, out_normals));
-    }
+    fuzz_done(context,
+              pelt_model_pose(context, model, motion, time, skinning, positions, mesh->normals ? normals : NULL));
     free(positions);
     free(normals);
 }
 
-/* Validate, weld, use, write. What was read must be valid. */
-static inline void fuzz_use(pelt_context *context, pelt_model *model, const char *extension, uint32_t choice) {
+/* Validate what was read, then any of: read frames, weld and pose, write. */
+static inline void fuzz_use(pelt_context *context, pelt_model *model, const char *name, uint32_t choice) {
     pelt_save_desc desc = fuzz_save_desc(choice);
+    uint32_t steps = choice >> 24;
     FUZZ_REQUIRE(pelt_model_validate(context, model) == PELT_OK);
-    fuzz_read_clips(context, model);
-    if (fuzz_done(context, pelt_model_weld(context, model)))
-        fuzz_pose(context, model);
-    fuzz_done(context, pelt_save(context, model, fuzz_sink(extension), &desc));
+    if (steps & 1)
+        fuzz_read_clips(context, model);
+    if ((steps & 2) && fuzz_done(context, pelt_model_weld(context, model)))
+        fuzz_pose(context, model, steps / 8);
+    if (steps & 4)
+        fuzz_save(context, model, name, &desc);
 }
 
 #endif

@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (fuzz_done(context, pelt_load_cache_memory(context, rest, (size_t)(end - rest), "fuzz.amc", &desc, model)) &&
             model->motion_count)
             retarget(context, model);
-        fuzz_use(context, model, "bvh", choice);
+        fuzz_use(context, model, "fuzz.bvh", choice);
     }
     pelt_model_destroy(model);
     pelt_context_destroy(context);

@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pelt_load_desc desc = fuzz_load_desc(choice);
     pelt_model *model;
     if (fuzz_done(context, pelt_load_memory(context, data, size, "fuzz.obj", &desc, &model)))
-        fuzz_use(context, model, "obj", choice);
+        fuzz_use(context, model, "fuzz.obj", choice);
     pelt_model_destroy(model);
     pelt_context_destroy(context);
     return 0;

@@ -46,14 +46,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             *line++ = 0;
     }
     cli_session session = {.out = stdout, .context = fuzz_context()};
-    FILE *real = stderr, *nowhere = fopen("/dev/null", "w"); /* usage errors are printed there */
-    FUZZ_REQUIRE(nowhere);
+    static FILE *nowhere; /* usage errors are printed there */
+    if (!nowhere)
+        FUZZ_REQUIRE((nowhere = fopen("/dev/null", "w")) != NULL);
+    FILE *real = stderr;
     stderr = nowhere;
     exit_code code = verb_require(&session, args[0], &session.verb);
     if (code == EXIT_DONE)
         parse(&session, args + 1, count - 1);
     stderr = real;
-    fclose(nowhere);
     FUZZ_REQUIRE(code == EXIT_DONE || code == EXIT_USAGE);
     free(session.given);
     pelt_context_destroy(session.context);

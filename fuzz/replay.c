@@ -1,4 +1,5 @@
-/* Runs a fuzz target over files, without libFuzzer: how the tests replay a corpus with any compiler.
+/* Runs a fuzz target over files, without libFuzzer: how the tests replay a corpus with any compiler. Targets choose what
+ * they do with an input from its bytes, so each input is run ROUNDS times with different choices.
  *
  *   fuzz_obj corpus/obj more/file.obj
  *
@@ -11,7 +12,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#define ROUNDS 32u
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+extern uint32_t fuzz_round;
 
 static bool run_file(const char *path) {
     FILE *file = fopen(path, "rb");
@@ -19,9 +23,9 @@ static bool run_file(const char *path) {
     /* A block of exactly this size, so that sanitizers detect overruns. */
     uint8_t *data = size >= 0 ? malloc(size > 0 ? (size_t)size : 1) : NULL;
     bool good = data && fseek(file, 0, SEEK_SET) == 0 && fread(data, 1, (size_t)size, file) == (size_t)size;
-    if (good)
+    for (fuzz_round = 0; good && fuzz_round < ROUNDS; fuzz_round++)
         LLVMFuzzerTestOneInput(data, (size_t)size);
-    else
+    if (!good)
         fprintf(stderr, "%s: cannot be read\n", path);
     free(data);
     if (file)

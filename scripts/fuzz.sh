@@ -9,7 +9,7 @@ if [ "$seconds" -le 0 ]; then
     exit 1
 fi
 
-scripts/build.sh fuzz
+scripts/build.sh fuzz:fuzz_targets
 mkdir -p build/fuzz/findings
 failed=()
 shopt -s nullglob
@@ -18,8 +18,12 @@ for target in build/fuzz/bin/fuzz_*; do
     mkdir -p "build/fuzz/corpus/$name"
     seeds=()
     [ -d "fuzz/corpus/$name" ] && seeds=("fuzz/corpus/$name")
+    # Short inputs: executions per second matter more than size. The plain schedule of inputs: the entropic one takes up to
+    # a quarter of the time of these targets.
+    longest=$(find "${seeds[@]}" "build/fuzz/corpus/$name" -type f -printf '%s\n' | sort -n | tail -1)
     log=build/fuzz/$name.log
-    if "$target" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 -malloc_limit_mb=1024 -print_final_stats=1 \
+    if "$target" -max_total_time="$seconds" -timeout=5 -entropic=0 -max_len=$((${longest:-0} > 1024 ? longest : 1024)) \
+        -rss_limit_mb=1024 -malloc_limit_mb=1024 -print_final_stats=1 \
         -artifact_prefix="build/fuzz/findings/$name-" "build/fuzz/corpus/$name" "${seeds[@]}" >"$log" 2>&1; then
         echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") executions, no finding"
     else

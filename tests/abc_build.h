@@ -37,8 +37,10 @@ static inline void build_put(build_file *file, const void *bytes, size_t size) {
 
 /* Little-endian. */
 static inline void build_put_number(build_file *file, uint64_t value, size_t size) {
+    uint8_t bytes[8];
     for (size_t i = 0; i < size; i++)
-        build_put(file, &(uint8_t){(uint8_t)(value >> 8 * i)}, 1);
+        bytes[i] = (uint8_t)(value >> 8 * i);
+    build_put(file, bytes, size);
 }
 
 static inline void build_put_double(build_file *file, double value) {

@@ -31,7 +31,8 @@ const char *pelt_nearest_name(const char *name, const char *const *names, size_t
     size_t best = length < 3 ? 2 : length / 3 + 2; /* about every third letter may be wrong */
     const char *nearest = NULL;
     for (size_t n = 0; n < count; n++) {
-        size_t distance = edit_distance(name, names[n]);
+        size_t other = strlen(names[n]), shortest = length < other ? other - length : length - other;
+        size_t distance = shortest < best ? edit_distance(name, names[n]) : shortest;
         bool begins = length >= 2 && strncmp(name, names[n], length) == 0;
         if (begins)
             distance = px_min_size(distance, 1);

@@ -160,19 +160,18 @@ struct px_output {
     px_output_file *open;  /* the file being written, or NULL */
     int descriptor;        /* descriptor of `open` */
     size_t used;           /* bytes used in buffer */
-    char *buffer;          /* [OUTPUT_BUFFER] */
+    char *buffer;          /* [OUTPUT_BUFFER]; NULL: no file was opened, or `memory` */
     px_buffer *memory;     /* receives all bytes; NULL: write files */
 };
 
 px_output *px_output_begin(pelt_context *context, bool replace) {
     px_arena *arena = px_arena_create(context);
     px_output *output = arena ? PX_NEW(arena, px_output, 1) : NULL;
-    char *buffer = output ? px_arena_alloc(arena, OUTPUT_BUFFER, 1) : NULL;
-    if (!buffer) {
+    if (!output) {
         px_arena_destroy(arena);
         return NULL;
     }
-    *output = (px_output){.arena = arena, .replace = replace, .buffer = buffer};
+    *output = (px_output){.arena = arena, .replace = replace};
     return output;
 }
 
@@ -284,8 +283,11 @@ pelt_result px_output_open(px_output *output, const char *path, px_output_file *
     if (!file || !(file->path = px_arena_text(output->arena, path, strlen(path))))
         return PELT_ERROR_MEMORY;
     file->output = output;
-    if (!output->memory)
+    if (!output->memory) {
+        if (!output->buffer && !(output->buffer = px_arena_alloc(output->arena, OUTPUT_BUFFER, 1)))
+            return PELT_ERROR_MEMORY;
         PX_TRY(open_output(output, file));
+    }
     file->next = output->files;
     output->files = output->open = *out = file;
     return PELT_OK;
@@ -296,7 +298,7 @@ pelt_result px_output_write(px_output_file *file, const void *data, size_t size)
     assert(output->open == file && "a file is finished when the next one is opened");
     if (size > OUTPUT_BUFFER - output->used)
         PX_TRY(flush(output));
-    if (size >= OUTPUT_BUFFER)
+    if (output->memory || size >= OUTPUT_BUFFER)
         return write_through(output, data, size);
     if (size)
         memcpy(output->buffer + output->used, data, size);
