@@ -107,7 +107,7 @@ PELT_API pelt_result pelt_joint_find(pelt_context *context, const pelt_model *mo
  * local->rotation to rest · Rz · Ry · Rx. */
 PELT_API void pelt_pose_turn(const pelt_transform *rest, const double degrees[3], pelt_transform *local);
 
-/* Reads poses [pose_count] of a model's skeleton into the model's memory. Joints that the file does not list stay at rest.
+/* Reads poses [pose_count] of a model's skeleton; they live in the model until freed. Joints not listed stay at rest.
  *   .json   {"joints": {"elbow": {"euler": [90, 0, 0]}}}: one pose, named after the file
  *           {"poses": {"bent": {"joints": …}, …}}: several
  *           Of a joint: "rotation" [x, y, z, w], "translation", "scale" in place of its own, as a glTF node has them; or
@@ -121,6 +121,8 @@ PELT_API pelt_result pelt_load_poses(pelt_context *context, pelt_model *model, c
 PELT_API pelt_result pelt_load_poses_memory(pelt_context *context, pelt_model *model, const void *data, size_t size,
                                             const char *name, const pelt_load_desc *desc, pelt_pose **poses,
                                             uint32_t *pose_count);
+/* Frees poses that pelt_load_poses read, before the model is destroyed, and sets *poses to NULL. */
+PELT_API void pelt_poses_free(pelt_model *model, pelt_pose **poses);
 
 /* Encoding of PLY files. */
 typedef enum pelt_ply_encoding { PELT_PLY_BINARY, PELT_PLY_BIG_ENDIAN, PELT_PLY_ASCII } pelt_ply_encoding;

@@ -280,7 +280,7 @@ typedef struct pelt_jiggle_bake_report {
 } pelt_jiggle_bake_report;
 
 /* Simulates a motion of the model (NULL: its rest pose). The simulation does not depend on `fps`. The clip lives in the
- * model's memory. `desc`, `bake` and `report` may be NULL. */
+ * model's memory until pelt_clip_free frees it and the arrays of the report. `desc`, `bake` and `report` may be NULL. */
 PELT_API pelt_result pelt_jiggle_bake(pelt_context *context, pelt_model *model, const pelt_motion *motion,
                                       const pelt_jiggle_desc *desc, const pelt_jiggle_bake_desc *bake, pelt_clip *clip,
                                       pelt_jiggle_bake_report *report);

@@ -4,8 +4,9 @@
  * everywhere: i vertex, j joint or bone, k frame. Arrays live in the model's memory (pelt_model_alloc) or in files that it
  * maps, and are freed with the model. An operation that replaces arrays (pelt_bind, pelt_light …) frees those that an
  * earlier operation made, unless a clip, crowd, tree or other object was made from them meanwhile: calling it again does
- * not grow the model (pelt_decompose_corrected does). Do not keep pointers to arrays, or copies of the struct, across
- * operations.
+ * not grow the model. Do not keep pointers to arrays, or copies of the struct, across operations. Results that a function
+ * returns in a struct of the caller (pelt_clip_from_motion, pelt_skin_prepare …) live in the model's memory too; free them with
+ * their own function (pelt_clip_free …), or with the model.
  *
  *   vertex   a corner of the drawn mesh: position, normal, UV. Files split vertices at UV and normal seams.
  *   class    a set of vertices that are the same vertex for some purpose (pelt_vertex_classes). Algorithms compute one

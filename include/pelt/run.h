@@ -57,9 +57,11 @@ typedef struct pelt_weight_gradients {
 } pelt_weight_gradients;
 
 /* Computes the gradients of the model's skin, which it must have: the mean of those in the triangles of a vertex, weighted
- * by area; hard edges of the mesh's normals separate surfaces. Welds the model. The result lives in the model's memory; later
- * changes of the model do not affect it. */
+ * by area; hard edges of the mesh's normals separate surfaces. Welds the model. The result lives in the model's memory until it
+ * is freed; later changes of the model do not affect it. */
 PELT_API pelt_result pelt_skin_gradients(pelt_context *context, pelt_model *model, pelt_weight_gradients *gradients);
+/* Frees gradients before the model is destroyed, and empties the struct. */
+PELT_API void pelt_weight_gradients_free(pelt_model *model, pelt_weight_gradients *gradients);
 
 /* One skinning job: `vertex_count` vertices from in to out. in and out arrays must not overlap. */
 typedef struct pelt_skin_job {
@@ -129,8 +131,10 @@ typedef struct pelt_prepared_skin {
 } pelt_prepared_skin;
 
 /* Prepares the model's skin, which it must have, with copies of the mesh's positions, normals and tangents. The result lives in
- * the model's memory; later changes of the model do not affect it. */
+ * the model's memory until it is freed; later changes of the model do not affect it. */
 PELT_API pelt_result pelt_skin_prepare(pelt_context *context, pelt_model *model, pelt_prepared_skin *prepared);
+/* Frees a prepared skin before the model is destroyed, and empties the struct. */
+PELT_API void pelt_prepared_skin_free(pelt_model *model, pelt_prepared_skin *prepared);
 
 /* One pose of a prepared skin. */
 typedef struct pelt_prepared_job {
@@ -182,8 +186,11 @@ typedef struct pelt_packed_morphs {
     const pelt_packed_delta *normals;   /* [entry] of the same morphs, or NULL: none has any */
 } pelt_packed_morphs;
 
-/* Packs the model's morphs. The result lives in the model's memory; later changes of the morphs do not affect it. */
+/* Packs the model's morphs. The result lives in the model's memory until it is freed; later changes of the morphs do not
+ * affect it. */
 PELT_API pelt_result pelt_morph_pack(pelt_context *context, pelt_model *model, pelt_packed_morphs *packed);
+/* Frees packed morphs before the model is destroyed, and empties the struct. */
+PELT_API void pelt_packed_morphs_free(pelt_model *model, pelt_packed_morphs *packed);
 /* As pelt_morph_run, up to the error of packing, for vertices [first, first + count), `first` a multiple of 16. The out arrays
  * hold these vertices only: process a few hundred at a time, so that they stay in the cache until they are skinned. out_normals
  * may be NULL; it is not written where the mesh has no normals. Never allocates. */
@@ -201,8 +208,8 @@ PELT_API pelt_result pelt_model_pose_locals(pelt_context *context, const pelt_mo
 
 /* A clip that evaluates a motion of the model when read. Frames are evenly spaced from the motion's start to its end,
  * both included: ceil(duration · fps) steps, so there are `fps` frames per second where that divides the duration, and
- * slightly more otherwise. The clip lives in the model's memory; arrays replaced in the model later do not change it.
- * `motion` NULL: one frame, the rest pose. */
+ * slightly more otherwise. The clip lives in the model's memory until it is freed; arrays replaced in the model later do
+ * not change it. `motion` NULL: one frame, the rest pose. */
 PELT_API pelt_result pelt_clip_from_motion(pelt_context *context, pelt_model *model, const pelt_motion *motion,
                                            double fps, pelt_skinning skinning, pelt_clip *clip);
 /* The same at given times [frame_count] (seconds, ascending; copied), for example to compare a motion with the clip that it was
@@ -210,16 +217,22 @@ PELT_API pelt_result pelt_clip_from_motion(pelt_context *context, pelt_model *mo
 PELT_API pelt_result pelt_clip_from_motion_at(pelt_context *context, pelt_model *model, const pelt_motion *motion,
                                               const float *times, uint32_t frame_count, pelt_skinning skinning,
                                               pelt_clip *clip);
+/* Frees a clip of pelt_clip_from_motion, pelt_clip_from_motion_at or pelt_jiggle_bake (with the arrays of its report) before
+ * the model is destroyed, and empties the struct. Other clips are not freed: they belong to the model. */
+PELT_API void pelt_clip_free(pelt_model *model, pelt_clip *clip);
 /* Cuts a motion to `from` … `to` seconds after its start (at most its end): the keys between, and new keys at both ends, shifted
  * so that the part starts when the motion does. The part moves as the motion does, CUBIC rotations up to rounding. It lives in
- * the model's memory. Fails when the interval contains nothing of the motion. */
+ * the model's memory until it is freed. Fails when the interval contains nothing of the motion. */
 PELT_API pelt_result pelt_motion_part(pelt_context *context, pelt_model *model, const pelt_motion *motion, double from,
                                       double to, pelt_motion *part);
 /* Closes a cycle. Game cycles often omit the last key, which would repeat the first. Where the first pose follows the last one
  * like the next key, `closed` is the motion with that key, and *added is its extra duration in seconds. Otherwise `closed` is
- * the unchanged motion and *added is 0. It lives in the model's memory. */
+ * the unchanged motion and *added is 0. It lives in the model's memory until it is freed. */
 PELT_API pelt_result pelt_motion_close(pelt_context *context, pelt_model *model, const pelt_motion *motion,
                                        pelt_motion *closed, double *added);
+/* Frees a motion of pelt_motion_part or pelt_motion_close before the model is destroyed, and empties the struct. A motion that
+ * was returned unchanged is not freed: it belongs to the model. */
+PELT_API void pelt_motion_free(pelt_model *model, pelt_motion *motion);
 /* Adds normals as players show them to a clip made by pelt_clip_from_motion: those of the mesh (smooth ones of the rest pose
  * where it has none; that welds the model) plus morph displacements, skinned by every rule (`source.read_normals`).
  * pelt_difference measures them. */

@@ -26,8 +26,11 @@ struct px_arena {
     px_arena *parts;  /* newest first */
     px_arena *filled; /* the part that receives allocations while the arena is open; NULL: not created yet */
     px_arena *next;   /* for a part: the next older part */
-    uint32_t opened;  /* nesting depth of px_arena_open */
-    bool kept;        /* for a part: it lives as long as the arena */
+    uint32_t opened;  /* nesting depth of px_arena_open and px_arena_open_result */
+    bool for_result;  /* the outermost of these was px_arena_open_result */
+    /* For a part: */
+    bool is_result; /* freed by px_arena_free_result, or with the arena */
+    uint32_t kept;  /* calls of px_arena_keep: it is not freed while above 0 */
 };
 
 px_arena *px_arena_create(pelt_context *context) {
@@ -109,14 +112,17 @@ static void *alloc_aligned(px_arena *arena, size_t bytes, size_t alignment) {
     return data;
 }
 
-void *px_arena_alloc_lasting(px_arena *arena, size_t count, size_t size) {
+static void *alloc_from(px_arena *arena, size_t count, size_t size) {
     size_t bytes = px_mul_size(count, size);
-    return alloc_aligned(arena, bytes, bytes >= 64 ? 64 : 16);
+    return !arena ? NULL : alloc_aligned(arena, bytes, bytes >= 64 ? 64 : 16);
 }
 
 void *px_arena_alloc(px_arena *arena, size_t count, size_t size) {
-    px_arena *part = filled(arena);
-    return part ? px_arena_alloc_lasting(part, count, size) : NULL;
+    return alloc_from(filled(arena), count, size);
+}
+
+void *px_arena_alloc_lasting(px_arena *arena, size_t count, size_t size) {
+    return alloc_from(arena->for_result ? filled(arena) : arena, count, size);
 }
 
 /* Not aligned: documents have many short strings. */
@@ -150,7 +156,7 @@ void px_arena_close(px_arena *arena, px_arena_used_fn *used, const void *user) {
     arena->filled = NULL;
     for (px_arena **link = &arena->parts; *link;) {
         px_arena *part = *link;
-        if (part->kept || used(user, part)) {
+        if (part->is_result || part->kept > 0 || used(user, part)) {
             link = &part->next;
             continue;
         }
@@ -159,11 +165,71 @@ void px_arena_close(px_arena *arena, px_arena_used_fn *used, const void *user) {
     }
 }
 
+static void unkeep(void *part) {
+    ((px_arena *)part)->kept--;
+}
+
 void px_arena_keep(px_arena *arena) {
-    if (!arena || arena->opened > 0)
+    if (!arena || (arena->opened > 0 && !arena->for_result))
         return;
-    for (px_arena *part = arena->parts; part; part = part->next)
-        part->kept = true;
+    px_arena *result = arena->opened > 0 ? filled(arena) : NULL;
+    for (px_arena *part = arena->parts; part; part = part->next) {
+        if (part->is_result || part == result)
+            continue;
+        part->kept++;
+        /* Parts are destroyed newest first, a result before what it keeps. Without memory: as long as the arena. */
+        if (result && px_arena_defer(result, unkeep, part) != PELT_OK)
+            part->kept++;
+    }
+}
+
+/* The result that holds a pointer, or NULL. */
+static px_arena *result_of(const px_arena *arena, const void *pointer) {
+    px_arena *part = pointer ? arena->parts : NULL;
+    while (part && !(part->is_result && px_arena_holds(part, pointer)))
+        part = part->next;
+    return part;
+}
+
+static void unlink_part(px_arena *arena, const px_arena *part) {
+    px_arena **link = &arena->parts;
+    while (*link != part)
+        link = &(*link)->next;
+    *link = part->next;
+}
+
+void px_arena_open_result(px_arena *arena, const void *extended) {
+    if (arena->opened++ > 0)
+        return;
+    arena->for_result = true;
+    arena->filled = result_of(arena, extended);
+    if (arena->filled) { /* it may keep parts that are newer: make it the newest */
+        unlink_part(arena, arena->filled);
+        px_arena_adopt(arena, arena->filled);
+    }
+}
+
+void px_arena_close_result(px_arena *arena, bool good) {
+    assert(arena->opened > 0);
+    if (--arena->opened > 0)
+        return;
+    px_arena *part = arena->filled;
+    arena->filled = NULL;
+    arena->for_result = false;
+    if (part && !good && !part->is_result) {
+        unlink_part(arena, part);
+        px_arena_destroy(part);
+    } else if (part) {
+        part->is_result = true;
+    }
+}
+
+void px_arena_free_result(px_arena *arena, const void *pointer) {
+    px_arena *part = arena->opened == 0 ? result_of(arena, pointer) : NULL;
+    if (part) {
+        unlink_part(arena, part);
+        px_arena_destroy(part);
+    }
 }
 
 bool px_arena_holds(const px_arena *arena, const void *pointer) {

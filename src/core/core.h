@@ -114,13 +114,22 @@ pelt_context *px_arena_context(const px_arena *arena);
 typedef bool px_arena_used_fn(const void *user, const px_arena *part);
 void px_arena_open(px_arena *arena);
 void px_arena_close(px_arena *arena, px_arena_used_fn *used, const void *user);
-/* Makes all current parts live as long as the arena. Does nothing while the arena is open, or for NULL. */
+/* Makes all current parts live as long as the arena, or as the result that is being made (px_arena_open_result). Does
+ * nothing while the arena is open for an operation, or for NULL. */
 void px_arena_keep(px_arena *arena);
+/* Between these, memory comes from a part that is one result: it lives until px_arena_free_result is called with a
+ * pointer into it, at most as long as the arena. `extended` is a pointer into a result that the memory is added to, or
+ * NULL. The part is freed at once unless `good`. While the arena is open for an operation, all three do nothing: the
+ * memory is the operation's. */
+void px_arena_open_result(px_arena *arena, const void *extended);
+void px_arena_close_result(px_arena *arena, bool good);
+void px_arena_free_result(px_arena *arena, const void *pointer);
 /* Makes the arena `part` a part of `arena`. */
 void px_arena_adopt(px_arena *arena, px_arena *part);
 /* True when the pointer is within the memory of the arena or of one of its parts. */
 bool px_arena_holds(const px_arena *arena, const void *pointer);
-/* As px_arena_alloc, but never in a part: for arrays of reports, which live as long as the model. */
+/* As px_arena_alloc, but never in the part of an operation: for arrays of reports, which live as long as the model or as the
+ * result that they belong to. */
 void *px_arena_alloc_lasting(px_arena *arena, size_t count, size_t size);
 #define PX_NEW_LASTING(arena, type, count) ((type *)px_arena_alloc_lasting(arena, count, sizeof(type)))
 
@@ -136,6 +145,16 @@ typedef struct px_operation {
  * arrays that a later operation replaces then stay valid. */
 px_operation px_operation_begin(pelt_model *model);
 pelt_result px_operation_end(const px_operation *operation, pelt_result result);
+
+/* Bracket a function whose result lives in the model's memory until the caller frees it: memory that the model itself
+ * keeps, such as the weld, is allocated before. px_result_end returns `result`. */
+static inline void px_result_begin(pelt_model *model) {
+    px_arena_open_result(model->memory, NULL);
+}
+static inline pelt_result px_result_end(pelt_model *model, pelt_result result) {
+    px_arena_close_result(model->memory, result == PELT_OK);
+    return result;
+}
 
 /* pelt_model_borrow in an arena of the caller, which may be that of the source: arrays that are replaced in the source
  * later do not change the borrowed model. */

@@ -266,7 +266,8 @@ static pelt_result load_poses(pelt_context *context, pelt_model *model, const px
     if (!r.scratch)
         return PELT_ERROR_MEMORY;
     const char *previous = px_subject(context, file->path);
-    pelt_result result = read_poses(&r, file, &settings);
+    px_result_begin(model);
+    pelt_result result = px_result_end(model, read_poses(&r, file, &settings));
     px_subject(context, previous);
     px_arena_destroy(r.scratch);
     if (result == PELT_OK) {
@@ -274,6 +275,11 @@ static pelt_result load_poses(pelt_context *context, pelt_model *model, const px
         *pose_count = r.pose_count;
     }
     return result;
+}
+
+void pelt_poses_free(pelt_model *model, pelt_pose **poses) {
+    px_arena_free_result(model->memory, *poses);
+    *poses = NULL;
 }
 
 pelt_result pelt_load_poses(pelt_context *context, pelt_model *model, const char *path, const pelt_load_desc *desc,

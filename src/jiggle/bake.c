@@ -225,69 +225,54 @@ static pelt_result play_loop(bake *b) {
 
 /* ---- Creation --------------------------------------------------------------------------------------------- */
 
-/* Chooses frame and substep lengths that divide the duration: frames always, substeps in a loop. */
-static pelt_result plan(bake *b, pelt_jiggle_desc *desc) {
+/* Chooses frame and substep lengths that divide the duration (frames always, substeps in a loop), allocates what the
+ * caller gets, and simulates. */
+static pelt_result work(bake *b, pelt_jiggle_desc *desc, px_arena *scratch) {
+    const pelt_model *model = b->model;
+    px_arena *memory = model->memory;
     b->duration = b->motion ? (double)b->motion->end - (double)b->motion->start : 0;
     b->desc.loop = b->desc.loop && b->duration > 0;
     if (b->desc.loop)
         desc->substep = b->duration / ceil(b->duration / desc->substep - FRAME_TOLERANCE);
     b->substep = desc->substep;
     PX_TRY(pelt_clip_from_motion(b->context, b->model, b->motion, b->desc.fps, PELT_SKINNING_LINEAR, &b->clip));
-    b->frame = b->clip.frame_count > 1 ? b->duration / (b->clip.frame_count - 1) : 1 / b->desc.fps;
-    return PELT_OK;
-}
+    uint32_t frame_count = b->clip.frame_count, point_count = b->clip.point_count;
+    b->frame = frame_count > 1 ? b->duration / (frame_count - 1) : 1 / b->desc.fps;
+    PX_TRY(pelt_jiggle_create(b->context, b->model, desc, &b->jiggle));
 
-static pelt_result measure_size(bake *b) {
-    uint32_t count = b->clip.point_count;
-    PX_TRY(pelt_clip_read(b->context, &b->clip, 0, 0, count, b->points));
-    float low[3], high[3];
-    b->size = px_box(b->points, count, low, high);
-    return PELT_OK;
-}
-
-/* Allocates the volumes of the report. */
-static pelt_result make_report(bake *b) {
-    pelt_jiggle_report *report = &b->report->jiggle;
-    *report = pelt_jiggle_get_report(b->jiggle);
-    b->volumes = PX_NEW_LASTING(b->model->memory, pelt_jiggle_volume, report->volume_count);
-    report->volumes = b->volumes;
-    return b->volumes ? PELT_OK : PELT_ERROR_MEMORY;
-}
-
-static pelt_result make_lattice(bake *b) {
-    uint32_t count = pelt_jiggle_get_lattice(b->jiggle).particle_count, frame_count = b->clip.frame_count;
-    float *times = PX_NEW_LASTING(b->model->memory, float, frame_count);
-    b->particles = PX_NEW_LASTING(b->model->memory, float, px_mul_size(px_mul_size(3, count), frame_count));
-    if (!times || !b->particles)
-        return PELT_ERROR_MEMORY;
-    memcpy(times, b->clip.times, frame_count * sizeof *times);
-    b->report->lattice = (pelt_clip){.name = b->clip.name,
-                                     .frame_count = frame_count,
-                                     .point_count = count,
-                                     .times = times,
-                                     .positions = b->particles};
-    return PELT_OK;
-}
-
-static pelt_result work(bake *b, px_arena *scratch) {
-    const pelt_mesh *mesh = &b->model->mesh;
-    size_t floats = px_mul_size(3, b->clip.point_count);
-    b->locals = PX_NEW(scratch, pelt_transform, b->model->skeleton.joint_count);
-    b->first = PX_NEW(scratch, pelt_transform, b->model->skeleton.joint_count);
-    b->weights = PX_NEW(scratch, float, b->model->morphs.morph_count);
-    b->vertices = PX_NEW(scratch, float, px_mul_size(3, mesh->vertex_count));
-    b->skin_vertices = PX_NEW(scratch, float, px_mul_size(3, mesh->vertex_count));
+    size_t floats = px_mul_size(3, point_count);
+    b->locals = PX_NEW(scratch, pelt_transform, model->skeleton.joint_count);
+    b->first = PX_NEW(scratch, pelt_transform, model->skeleton.joint_count);
+    b->weights = PX_NEW(scratch, float, model->morphs.morph_count);
+    b->vertices = PX_NEW(scratch, float, px_mul_size(3, model->mesh.vertex_count));
+    b->skin_vertices = PX_NEW(scratch, float, px_mul_size(3, model->mesh.vertex_count));
     b->points = PX_NEW(scratch, float, floats);
-    b->positions = PX_NEW(b->model->memory, float, px_mul_size(floats, b->clip.frame_count));
-    if (!b->locals || !b->first || !b->weights || !b->vertices || !b->skin_vertices || !b->points || !b->positions)
+    b->positions = PX_NEW(memory, float, px_mul_size(floats, frame_count));
+    b->report->jiggle = pelt_jiggle_get_report(b->jiggle);
+    b->report->jiggle.volumes = b->volumes = PX_NEW_LASTING(memory, pelt_jiggle_volume, b->report->jiggle.volume_count);
+    if (!b->locals || !b->first || !b->weights || !b->vertices || !b->skin_vertices || !b->points || !b->positions ||
+        !b->volumes)
         return PELT_ERROR_MEMORY;
-    PX_TRY(make_report(b));
-    if (b->desc.keep_lattice)
-        PX_TRY(make_lattice(b));
-    PX_TRY(measure_size(b));
+    if (b->desc.keep_lattice) {
+        uint32_t count = pelt_jiggle_get_lattice(b->jiggle).particle_count;
+        float *times = PX_NEW_LASTING(memory, float, frame_count);
+        b->particles = PX_NEW_LASTING(memory, float, px_mul_size(px_mul_size(3, count), frame_count));
+        if (!times || !b->particles)
+            return PELT_ERROR_MEMORY;
+        memcpy(times, b->clip.times, frame_count * sizeof *times);
+        b->report->lattice = (pelt_clip){.name = b->clip.name,
+                                         .frame_count = frame_count,
+                                         .point_count = count,
+                                         .times = times,
+                                         .positions = b->particles};
+    }
+
+    float low[3], high[3];
+    PX_TRY(pelt_clip_read(b->context, &b->clip, 0, 0, point_count, b->points));
+    b->size = px_box(b->points, point_count, low, high);
     if (b->desc.loop)
         return play_loop(b);
-    pelt_motion_sample(b->model, b->motion, b->motion ? b->motion->start : 0, b->first, NULL);
+    pelt_motion_sample(model, b->motion, b->motion ? b->motion->start : 0, b->first, NULL);
     PX_TRY(come_to_speed(b));
     return play(b, "jiggle", true);
 }
@@ -302,13 +287,13 @@ pelt_result pelt_jiggle_bake(pelt_context *context, pelt_model *model, const pel
     PX_TAKE_DESC(context, jiggle_bake, how, baking);
     PX_TAKE_DESC(context, jiggle, desc, settings);
     bake b = {.context = context, .model = model, .motion = motion, .desc = baking, .report = report};
-    PX_TRY(plan(&b, &settings));
-    PX_TRY(pelt_jiggle_create(context, model, &settings, &b.jiggle));
+    PX_TRY(pelt_model_weld(context, model)); /* stays in the model */
+    px_result_begin(model);
     px_arena *scratch = px_arena_create(context);
-    pelt_result result = scratch ? work(&b, scratch) : PELT_ERROR_MEMORY;
+    pelt_result result = scratch ? work(&b, &settings, scratch) : PELT_ERROR_MEMORY;
     px_arena_destroy(scratch);
     pelt_jiggle_destroy(b.jiggle);
-    if (result != PELT_OK) {
+    if (px_result_end(model, result) != PELT_OK) {
         *b.report = (pelt_jiggle_bake_report){0};
         return result;
     }

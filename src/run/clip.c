@@ -108,8 +108,10 @@ pelt_result pelt_clip_from_motion(pelt_context *context, pelt_model *model, cons
     uint32_t frame_count;
     double rate = fps;
     PX_TRY(count_frames(context, motion, fps, &rate, &frame_count));
+    px_result_begin(model);
     const float *times = make_times(model, motion, rate, frame_count);
-    return times ? make_clip(model, motion, times, frame_count, skinning, clip) : PELT_ERROR_MEMORY;
+    return px_result_end(model,
+                         times ? make_clip(model, motion, times, frame_count, skinning, clip) : PELT_ERROR_MEMORY);
 }
 
 pelt_result pelt_clip_from_motion_at(pelt_context *context, pelt_model *model, const pelt_motion *motion,
@@ -119,20 +121,20 @@ pelt_result pelt_clip_from_motion_at(pelt_context *context, pelt_model *model, c
     for (uint32_t k = 0; k < frame_count; k++)
         if (!isfinite(times[k]) || (k > 0 && times[k] < times[k - 1]))
             return px_fail(context, PELT_ERROR_USAGE, "the time of frame %u is not finite or before the one before", k);
+    px_result_begin(model);
     float *copy = PX_NEW(model->memory, float, frame_count);
-    if (!copy)
-        return PELT_ERROR_MEMORY;
-    if (frame_count > 0)
+    if (copy && frame_count > 0)
         memcpy(copy, times, frame_count * sizeof *copy);
-    return make_clip(model, motion, copy, frame_count, skinning, clip);
+    return px_result_end(model, copy ? make_clip(model, motion, copy, frame_count, skinning, clip) : PELT_ERROR_MEMORY);
 }
 
-pelt_result pelt_clip_skin_normals(pelt_context *context, pelt_model *model, pelt_clip *clip) {
+void pelt_clip_free(pelt_model *model, pelt_clip *clip) {
+    px_arena_free_result(model->memory, clip->times);
+    *clip = (pelt_clip){.name = ""};
+}
+
+static pelt_result add_normals(pelt_context *context, pelt_model *model, pelt_clip *clip) {
     const motion_clip *old = clip->source.user;
-    if (clip->source.read != read_frame)
-        return px_fail(context, PELT_ERROR_USAGE, "clip '%s' is not one of a motion: no skin moves its normals",
-                       clip->name);
-    PX_TRY(pelt_model_weld(context, model));
     pelt_model *posed; /* as the clip was made, with today's weld */
     motion_clip *user = PX_NEW(model->memory, motion_clip, 1);
     if (!user)
@@ -153,4 +155,13 @@ pelt_result pelt_clip_skin_normals(pelt_context *context, pelt_model *model, pel
     clip->source.user = user;
     clip->source.read_normals = read_normals;
     return PELT_OK;
+}
+
+pelt_result pelt_clip_skin_normals(pelt_context *context, pelt_model *model, pelt_clip *clip) {
+    if (clip->source.read != read_frame)
+        return px_fail(context, PELT_ERROR_USAGE, "clip '%s' is not one of a motion: no skin moves its normals",
+                       clip->name);
+    PX_TRY(pelt_model_weld(context, model));
+    px_arena_open_result(model->memory, clip->times);
+    return px_result_end(model, add_normals(context, model, clip));
 }

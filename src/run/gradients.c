@@ -207,8 +207,14 @@ pelt_result pelt_skin_gradients(pelt_context *context, pelt_model *model, pelt_w
     if (!scratch)
         return PELT_ERROR_MEMORY;
     maker make = {.mesh = &model->mesh, .skin = &model->skin, .entries = {.context = context}};
-    pelt_result result = make_gradients(context, scratch, model, &make, gradients);
+    px_result_begin(model);
+    pelt_result result = px_result_end(model, make_gradients(context, scratch, model, &make, gradients));
     px_buffer_free(&make.entries);
     px_arena_destroy(scratch);
     return result;
+}
+
+void pelt_weight_gradients_free(pelt_model *model, pelt_weight_gradients *gradients) {
+    px_arena_free_result(model->memory, gradients->offsets);
+    *gradients = (pelt_weight_gradients){0};
 }

@@ -97,14 +97,21 @@ pelt_result pelt_motion_part(pelt_context *context, pelt_model *model, const pel
                        motion->name, (double)motion->end - start, from, to);
     if (from == 0 && end >= (double)motion->end)
         return PELT_OK;
+    px_result_begin(model);
     pelt_track *tracks = PX_NEW(model->memory, pelt_track, motion->track_count);
-    if (!tracks)
-        return PELT_ERROR_MEMORY;
-    for (uint32_t t = 0; t < motion->track_count; t++)
-        PX_TRY(cut_track(model, &motion->tracks[t], first, end, from, &tracks[t]));
-    part->tracks = tracks;
-    part->end = (float)(end - from);
-    return PELT_OK;
+    pelt_result result = tracks ? PELT_OK : PELT_ERROR_MEMORY;
+    for (uint32_t t = 0; t < motion->track_count && result == PELT_OK; t++)
+        result = cut_track(model, &motion->tracks[t], first, end, from, &tracks[t]);
+    if (result == PELT_OK) {
+        part->tracks = tracks;
+        part->end = (float)(end - from);
+    }
+    return px_result_end(model, result);
+}
+
+void pelt_motion_free(pelt_model *model, pelt_motion *motion) {
+    px_arena_free_result(model->memory, motion->tracks);
+    *motion = (pelt_motion){.name = ""};
 }
 
 /* ---- Cycles ------------------------------------------------------------------------------------------------ */
@@ -190,13 +197,15 @@ pelt_result pelt_motion_close(pelt_context *context, pelt_model *model, const pe
     if (!missing)
         return PELT_OK;
     float end = (float)((double)motion->end + step);
+    px_result_begin(model);
     pelt_track *tracks = PX_NEW(model->memory, pelt_track, motion->track_count);
-    if (!tracks)
-        return PELT_ERROR_MEMORY;
-    for (uint32_t t = 0; t < motion->track_count; t++)
-        PX_TRY(close_track(model, &motion->tracks[t], motion, end, &tracks[t]));
-    closed->tracks = tracks;
-    closed->end = end;
-    *added = (double)end - (double)motion->end;
-    return PELT_OK;
+    pelt_result result = tracks ? PELT_OK : PELT_ERROR_MEMORY;
+    for (uint32_t t = 0; t < motion->track_count && result == PELT_OK; t++)
+        result = close_track(model, &motion->tracks[t], motion, end, &tracks[t]);
+    if (result == PELT_OK) {
+        closed->tracks = tracks;
+        closed->end = end;
+        *added = (double)end - (double)motion->end;
+    }
+    return px_result_end(model, result);
 }

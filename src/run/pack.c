@@ -67,14 +67,15 @@ pelt_result pelt_morph_pack(pelt_context *context, pelt_model *model, pelt_packe
     const pelt_morph_set *set = &model->morphs;
     size_t block_count = ((size_t)model->mesh.vertex_count + BLOCK - 1) / BLOCK;
     *packed = (pelt_packed_morphs){0};
+    px_result_begin(model);
     size_t *offsets = pelt_model_alloc(context, model, block_count + 2, sizeof *offsets);
     if (!offsets)
-        return PELT_ERROR_MEMORY;
+        return px_result_end(model, PELT_ERROR_MEMORY);
     bool has_normals = count_entries(set, block_count, offsets) && model->mesh.normals;
     size_t entry_count = offsets[block_count + 1];
     pelt_packed_delta *positions = pelt_model_alloc(context, model, entry_count, sizeof *positions), *normals = NULL;
     if (!positions || (has_normals && !(normals = pelt_model_alloc(context, model, entry_count, sizeof *normals))))
-        return PELT_ERROR_MEMORY;
+        return px_result_end(model, PELT_ERROR_MEMORY);
     for (uint32_t m = 0; m < set->morph_count; m++) {
         const pelt_morph *morph = &set->morphs[m];
         for (size_t b = first_block(morph); b < end_block(morph); b++) {
@@ -88,7 +89,12 @@ pelt_result pelt_morph_pack(pelt_context *context, pelt_model *model, pelt_packe
         }
     }
     *packed = (pelt_packed_morphs){model->mesh.vertex_count, offsets, positions, normals};
-    return PELT_OK;
+    return px_result_end(model, PELT_OK);
+}
+
+void pelt_packed_morphs_free(pelt_model *model, pelt_packed_morphs *packed) {
+    px_arena_free_result(model->memory, packed->offsets);
+    *packed = (pelt_packed_morphs){0};
 }
 
 void pelt_morph_run_packed(const pelt_mesh *mesh, const pelt_packed_morphs *packed, const float *weights,

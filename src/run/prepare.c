@@ -250,9 +250,15 @@ pelt_result pelt_skin_prepare(pelt_context *context, pelt_model *model, pelt_pre
     p.rows = px_alloc(context, model->mesh.vertex_count, sizeof *p.rows);
     if (!p.rows)
         return PELT_ERROR_MEMORY;
-    pelt_result result = make_plan(&p);
+    px_result_begin(model);
+    pelt_result result = px_result_end(model, make_plan(&p));
     px_free(context, p.rows);
     if (result == PELT_OK)
         *prepared = p.out;
     return result;
+}
+
+void pelt_prepared_skin_free(pelt_model *model, pelt_prepared_skin *prepared) {
+    px_arena_free_result(model->memory, prepared->order);
+    *prepared = (pelt_prepared_skin){0};
 }
