@@ -140,7 +140,8 @@ static void test_two_sequences(void **state) {
         {{"take1_01.obj", "take1_02.obj", "take2_01.obj", "take2_02.obj"}, "take1_%02d.obj' and '"},
         {{"take1_1_v3.obj", "take1_2_v3.obj", "take1_10_v3.obj", "take1_11_v3.obj"}, NULL},
         {{"f_1_t0.obj", "f_2_t33.obj", "f_3_t67.obj", "f_4_t100.obj"}, NULL},
-        {{"f_1.obj", "f_01.obj", "f_2.obj", "f_02.obj"}, NULL},
+        {{"f_1.obj", "f_01.obj", "f_2.obj", "f_02.obj"}, "f_%02d.obj' and '"},
+        {{"f_1.obj", "f_001.obj", "f_2.obj", "f_3.obj"}, "f_%03d.obj' and '"},
         {{"bent.obj", "rest.obj", "twisted.obj", "stretched.obj"}, NULL},
     };
     test_context test;

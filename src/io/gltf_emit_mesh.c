@@ -381,16 +381,17 @@ static void put_material(px_gltf_writer *w, uint32_t part) {
 
 /* ---- Morph targets ---------------------------------------------------------------------------------------- */
 
-/* Writes the displacements of a morph for the vertices of a part; 0 outside the morph's range of vertices. */
+/* Writes the displacements of a morph for the vertices of a part; 0 outside the morph's range of vertices, and if
+ * `offsets` is NULL. */
 static void put_offsets(px_gltf_writer *w, uint32_t part, px_json *target, const char *name, const pelt_morph *morph,
                         const float *offsets, move_fn *move, float *scratch) {
     const pelt_part *p = &w->parts[part];
-    if (!offsets || !px_json_get(px_json_get(w->primitives[part], "attributes"), name))
+    if (!px_json_get(px_json_get(w->primitives[part], "attributes"), name))
         return;
     size_t count = p->vertex_count, first = px_max_size(p->first_vertex, morph->first_vertex);
     size_t end = px_min_size((size_t)p->first_vertex + count, (size_t)morph->first_vertex + morph->vertex_count);
     memset(scratch, 0, 3 * count * sizeof *scratch);
-    if (end > first)
+    if (offsets && end > first)
         memcpy(scratch + 3 * (first - p->first_vertex), offsets + 3 * (first - morph->first_vertex),
                3 * (end - first) * sizeof *scratch);
     if (move && is_local(w, part))
@@ -398,19 +399,31 @@ static void put_offsets(px_gltf_writer *w, uint32_t part, px_json *target, const
     px_gltf_put_uint(w, target, name, px_gltf_add_offsets(w, scratch, p->vertex_count, strcmp(name, "POSITION") == 0));
 }
 
+/* An attribute that one target has is written for all: three.js (r187) and others add the mesh's own normals, tangents or
+ * colours, in full, for targets that lack them. */
 static void put_targets(px_gltf_writer *w, uint32_t part, float *scratch) {
     const px_gltf_instance *instance = &w->instances[w->part_instances[part]];
+    bool normals = false, tangents = false, colors = false;
     px_json_remove(w->primitives[part], "targets");
     if (instance->morph_count == 0)
         return;
+    for (uint32_t m = 0; m < instance->morph_count; m++) {
+        const pelt_morph *morph = &w->model->morphs.morphs[instance->first_morph + m];
+        normals |= morph->normals != NULL;
+        tangents |= morph->tangents != NULL;
+        colors |= morph->colors != NULL;
+    }
     px_json *targets = px_gltf_put(w, w->primitives[part], "targets", px_json_array(w->arena));
     for (uint32_t m = 0; m < instance->morph_count; m++) {
         const pelt_morph *morph = &w->model->morphs.morphs[instance->first_morph + m];
         px_json *target = px_gltf_push(w, targets, px_json_object(w->arena));
         put_offsets(w, part, target, "POSITION", morph, morph->positions, px_gltf_move_offsets, scratch);
-        put_offsets(w, part, target, "NORMAL", morph, morph->normals, px_gltf_move_normal_offsets, scratch);
-        put_offsets(w, part, target, "TANGENT", morph, morph->tangents, px_gltf_move_tangent_offsets, scratch);
-        put_offsets(w, part, target, "COLOR_0", morph, morph->colors, NULL, scratch);
+        if (normals)
+            put_offsets(w, part, target, "NORMAL", morph, morph->normals, px_gltf_move_normal_offsets, scratch);
+        if (tangents)
+            put_offsets(w, part, target, "TANGENT", morph, morph->tangents, px_gltf_move_tangent_offsets, scratch);
+        if (colors)
+            put_offsets(w, part, target, "COLOR_0", morph, morph->colors, NULL, scratch);
     }
 }
 

@@ -265,10 +265,12 @@ typedef struct frame_path {
     const char *number, *path;
 } frame_path;
 
+/* By value: leading zeros do not count. */
 static int compare_numbers(const void *a, const void *b) {
     const frame_path *left = a, *right = b;
-    size_t count = digit_count(left->number), other = digit_count(right->number);
-    return count != other ? (count < other ? -1 : 1) : strncmp(left->number, right->number, count);
+    const char *digits = left->number + strspn(left->number, "0"), *others = right->number + strspn(right->number, "0");
+    size_t count = digit_count(digits), other = digit_count(others);
+    return count != other ? (count < other ? -1 : 1) : strncmp(digits, others, count);
 }
 
 static int compare_frames(const void *a, const void *b) {

@@ -23,6 +23,10 @@ async function check(name, rig, cache, options) {
     console.log(`${name} ${options.join(" ")}: ${errors[0].toFixed(3)} without, reported ${told.toFixed(4)}, three ${seen.toFixed(4)}`);
     assert.ok(Math.abs(seen - told) <= 0.01 * told + 1e-3, `${name}: three sees ${seen}`);
     const { meshes } = support.readGltf(file).document;
+    for (const { targets } of meshes.flatMap(({ primitives }) => primitives)) {
+        const shaded = targets.filter(({ NORMAL }) => NORMAL !== undefined).length;
+        assert.ok(shaded === 0 || shaded === targets.length, `${name}: ${shaded} of ${targets.length} targets have normals`);
+    }
     const corrections = ({ extras }) => extras.targetNames.filter((text) => /^correction \d+$/.test(text)).length;
     assert.ok(meshes.every((mesh) => corrections(mesh) === rank));
     const weights = weightsOf(file);
