@@ -138,6 +138,91 @@ static void lists_and_shared_arrays(void **state) {
     test_end(&test);
 }
 
+/* Skins that list the same joints in another order: the shared arrays have one order, the indices of both follow it. */
+static void shared_arrays_under_two_skins(void **state) {
+    (void)state;
+    enum { COUNT = 12 };
+    static gltf_build b;
+    test_context test;
+    char folder[1024], path[1100];
+    float positions[COUNT * 3] = {0};
+    uint8_t joints[COUNT * 4] = {0}, weights[COUNT * 4] = {0};
+    for (int i = 0; i < COUNT; i++) {
+        positions[3 * i] = (float)i;
+        positions[3 * i + 1] = (float)(i % 3);
+        joints[4 * i] = (uint8_t)(i % 2);
+        weights[4 * i] = 255;
+    }
+    test_begin(&test, 1);
+    test_folder(folder);
+    snprintf(path, sizeof path, "%s/skins.glb", folder);
+    build_accessor(&b, positions, sizeof positions, 5126, "VEC3", COUNT, "");
+    build_accessor(&b, joints, sizeof joints, 5121, "VEC4", COUNT, "");
+    build_accessor(&b, weights, sizeof weights, 5121, "VEC4", COUNT, ",\"normalized\":true");
+    pelt_model *model =
+        build_load(&test, &b,
+                   "\"skins\":[{\"joints\":[2,3]},{\"joints\":[3,2]}],\"scenes\":[{\"nodes\":[0,1,2,3]}],"
+                   "\"nodes\":[{\"mesh\":0,\"skin\":0},{\"mesh\":1,\"skin\":1},{},{}],\"meshes\":["
+                   "{\"primitives\":[{\"attributes\":{\"POSITION\":0,\"JOINTS_0\":1,\"WEIGHTS_0\":2}}]},"
+                   "{\"primitives\":[{\"attributes\":{\"POSITION\":0,\"JOINTS_0\":1,\"WEIGHTS_0\":2}}]}]");
+    pelt_model *sorted = save_and_load(&test, model, path, PELT_ORDER_SKIN);
+    assert_same_corners(model, sorted);
+    assert_int_equal(count_changes(sorted), 2); /* one change in each part; between them the bone is the same */
+    pelt_model_destroy(sorted);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+/* Matrices of an application, whose columns are aligned to 4 bytes, as they are in the file and after vertices changed.
+ */
+static void matrices_are_moved_whole(void **state) {
+    (void)state;
+    enum { COUNT = 12 };
+    for (uint32_t changed = 0; changed <= PELT_CHANGED_VERTICES; changed += PELT_CHANGED_VERTICES) {
+        gltf_build b = {0};
+        test_context test;
+        char folder[1024], path[1100];
+        float positions[COUNT * 3] = {0}, matrices[COUNT * 16] = {0}, values[COUNT];
+        uint8_t joints[COUNT * 4] = {0}, weights[COUNT * 4] = {0}, small[COUNT * 12] = {0};
+        for (int i = 0; i < COUNT; i++) {
+            positions[3 * i] = matrices[16 * i] = matrices[16 * i + 15] = (float)i;
+            positions[3 * i + 1] = (float)(i % 3);
+            joints[4 * i] = (uint8_t)(i % 2);
+            weights[4 * i] = 255;
+            small[12 * i] = small[12 * i + 10] = (uint8_t)i;
+        }
+        test_begin(&test, 1);
+        test_folder(folder);
+        snprintf(path, sizeof path, "%s/matrices.glb", folder);
+        build_accessor(&b, positions, sizeof positions, 5126, "VEC3", COUNT, "");
+        build_accessor(&b, joints, sizeof joints, 5121, "VEC4", COUNT, "");
+        build_accessor(&b, weights, sizeof weights, 5121, "VEC4", COUNT, ",\"normalized\":true");
+        build_accessor(&b, matrices, sizeof matrices, 5126, "MAT4", COUNT, "");
+        build_accessor(&b, small, sizeof small, 5121, "MAT3", COUNT, "");
+        pelt_model *model =
+            build_load(&test, &b,
+                       "\"skins\":[{\"joints\":[1,2]}],\"scenes\":[{\"nodes\":[0,1,2]}],"
+                       "\"nodes\":[{\"mesh\":0,\"skin\":0},{},{}],\"meshes\":[{\"primitives\":[{\"attributes\":"
+                       "{\"POSITION\":0,\"JOINTS_0\":1,\"WEIGHTS_0\":2,\"_MATRIX\":3,\"_SMALL\":4}}]}]");
+        uint32_t origins[COUNT];
+        for (uint32_t i = 0; i < COUNT; i++)
+            origins[i] = i;
+        model->mesh.origins = changed ? origins : NULL;
+        model->changed = changed;
+        pelt_model *sorted = save_and_load(&test, model, path, PELT_ORDER_SKIN);
+        assert_same_corners(model, sorted);
+        static const char *const names[] = {"_MATRIX", "_SMALL"};
+        for (int n = 0; n < 2; n++) {
+            test_ok(&test, pelt_vertex_attribute(test.context, sorted, names[n], values));
+            for (size_t i = 0; i < COUNT; i++)
+                assert_true(values[i] == sorted->mesh.positions[3 * i]);
+        }
+        pelt_model_destroy(sorted);
+        pelt_model_destroy(model);
+        test_end(&test);
+    }
+}
+
 /* Arrays that Pelt does not read may be too short or have sparse indices out of range: an error, and no file. */
 static void bad_arrays_are_refused(void **state) {
     (void)state;
@@ -195,10 +280,9 @@ static void sorting_survives_lack_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scenes_keep_their_corners),
-        cmocka_unit_test(lists_and_shared_arrays),
-        cmocka_unit_test(bad_arrays_are_refused),
-        cmocka_unit_test(sorting_survives_lack_of_memory),
+        cmocka_unit_test(scenes_keep_their_corners),     cmocka_unit_test(lists_and_shared_arrays),
+        cmocka_unit_test(shared_arrays_under_two_skins), cmocka_unit_test(matrices_are_moved_whole),
+        cmocka_unit_test(bad_arrays_are_refused),        cmocka_unit_test(sorting_survives_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,15 +107,21 @@ pelt_result px_gltf_view_bytes(px_gltf *doc, uint32_t index, const uint8_t **dat
 
 /* ---- Lookup ----------------------------------------------------------------------------------------------- */
 
-static uint32_t width_of(const char *type) {
+void px_gltf_get_shape(const px_json *json, px_gltf_accessor *a) {
     static const struct {
         const char *name;
-        uint32_t width;
-    } types[] = {{"SCALAR", 1}, {"VEC2", 2}, {"VEC3", 3}, {"VEC4", 4}, {"MAT4", 16}};
+        uint32_t rows, columns;
+    } types[] = {{"SCALAR", 1, 1}, {"VEC2", 2, 1}, {"VEC3", 3, 1}, {"VEC4", 4, 1},
+                 {"MAT2", 2, 2},   {"MAT3", 3, 3}, {"MAT4", 4, 4}};
+    const char *type = px_json_string(px_json_get(json, "type"), "");
+    a->component = (px_gltf_component)px_json_uint(px_json_get(json, "componentType"), 6000, 0);
+    a->width = a->size = 0;
     for (size_t t = 0; t < PX_COUNT(types); t++)
-        if (strcmp(type, types[t].name) == 0)
-            return types[t].width;
-    return 0;
+        if (strcmp(type, types[t].name) == 0) {
+            uint32_t column = types[t].rows * px_gltf_component_size(a->component);
+            a->width = types[t].rows * types[t].columns;
+            a->size = types[t].columns == 1 ? column : types[t].columns * ((column + 3) & ~3u);
+        }
 }
 
 static bool component_allowed(px_gltf_component component, bool normalized, uint32_t allowed) {
@@ -131,7 +137,7 @@ static bool component_allowed(px_gltf_component component, bool normalized, uint
     return !sign && allowed & PX_GLTF_INTEGER;
 }
 
-static pelt_result get_sparse(px_gltf *doc, const px_json *json, uint32_t element_size, px_gltf_accessor *a) {
+static pelt_result get_sparse(px_gltf *doc, const px_json *json, px_gltf_accessor *a) {
     const px_json *indices = px_json_get(json, "indices"), *values = px_json_get(json, "values");
     uint64_t count = px_json_uint(px_json_get(json, "count"), a->count, 0);
     if (count == 0)
@@ -144,7 +150,7 @@ static pelt_result get_sparse(px_gltf *doc, const px_json *json, uint32_t elemen
     for (int part = 0; part < 2; part++) {
         const px_json *object = part ? values : indices;
         uint32_t index;
-        size_t offset, need = (size_t)count * (part ? element_size : index_size);
+        size_t offset, need = (size_t)count * (part ? a->size : index_size);
         view v;
         PX_TRY(px_gltf_index(doc, object, "bufferView", doc->views.count, &index));
         if (index == PELT_NONE)
@@ -161,7 +167,7 @@ static pelt_result get_sparse(px_gltf *doc, const px_json *json, uint32_t elemen
 }
 
 /* Finds the bytes of the elements and checks that they lie within the view. */
-static pelt_result get_elements(px_gltf *doc, const px_json *json, uint32_t element_size, px_gltf_accessor *a) {
+static pelt_result get_elements(px_gltf *doc, const px_json *json, px_gltf_accessor *a) {
     uint32_t index;
     PX_TRY(px_gltf_index(doc, json, "bufferView", doc->views.count, &index));
     if (index == PELT_NONE)
@@ -170,11 +176,11 @@ static pelt_result get_elements(px_gltf *doc, const px_json *json, uint32_t elem
     view v;
     PX_TRY(get_size(doc, json, "byteOffset", 0, &offset));
     PX_TRY(get_view(doc, index, &v));
-    a->stride = v.stride ? v.stride : element_size;
-    if (a->stride < element_size || a->stride > 65535)
+    a->stride = v.stride ? v.stride : a->size;
+    if (a->stride < a->size || a->stride > 65535)
         return px_gltf_fail(doc, "accessor %u: elements of %u bytes do not fit view %u's byteStride %zu", a->index,
-                            element_size, index, a->stride);
-    size_t need = (size_t)(a->count - 1) * a->stride + element_size;
+                            a->size, index, a->stride);
+    size_t need = (size_t)(a->count - 1) * a->stride + a->size;
     if (offset > v.size || need > v.size - offset)
         return px_gltf_fail(doc, "accessor %u: needs %zu bytes, view %u has %zu", a->index, offset + need, index,
                             v.size);
@@ -190,13 +196,11 @@ pelt_result px_gltf_accessor_describe(px_gltf *doc, uint32_t index, const char *
     *a = (px_gltf_accessor){.index = index};
     a->count = (uint32_t)px_json_uint(px_json_get(json, "count"), INT32_MAX, 0);
     a->total = a->count;
-    a->width = width_of(px_json_string(px_json_get(json, "type"), ""));
-    a->component = (px_gltf_component)px_json_uint(px_json_get(json, "componentType"), 6000, 0);
+    px_gltf_get_shape(json, a);
     a->normalized = px_json_bool(px_json_get(json, "normalized"), false);
-    uint32_t component_size = px_gltf_component_size(a->component);
     if (a->count == 0)
         return px_gltf_fail(doc, "%s: accessor %u: its count must be a positive whole number", what, index);
-    if (a->width == 0 || (width && a->width != width) || component_size == 0 ||
+    if (a->width == 0 || (width && a->width != width) || a->size == 0 ||
         !component_allowed(a->component, a->normalized, allowed))
         return px_gltf_fail(doc, "%s: accessor %u: type \"%.20s\" of componentType %u%s cannot be used here", what,
                             index, px_json_string(px_json_get(json, "type"), ""), (unsigned)a->component,
@@ -208,9 +212,8 @@ pelt_result px_gltf_accessor_get(px_gltf *doc, uint32_t index, const char *what,
                                  px_gltf_accessor *a) {
     PX_TRY(px_gltf_accessor_describe(doc, index, what, width, allowed, a));
     const px_json *json = doc->accessors.items[index], *sparse = px_json_get(json, "sparse");
-    uint32_t element_size = px_gltf_component_size(a->component) * a->width;
-    PX_TRY(get_elements(doc, json, element_size, a));
-    return sparse ? get_sparse(doc, sparse, element_size, a) : PELT_OK;
+    PX_TRY(get_elements(doc, json, a));
+    return sparse ? get_sparse(doc, sparse, a) : PELT_OK;
 }
 
 /* ---- Unpacking -------------------------------------------------------------------------------------------- */
@@ -325,13 +328,12 @@ static uint32_t sparse_start(const px_gltf_accessor *a, uint32_t element) {
 const uint8_t *px_gltf_element(const px_gltf_accessor *a, uint32_t element) {
     uint32_t s = sparse_start(a, a->first + element);
     if (s < a->sparse_count && sparse_index(a, s) == a->first + element)
-        return a->sparse_values + (size_t)s * a->width * px_gltf_component_size(a->component);
+        return a->sparse_values + (size_t)s * a->size;
     return a->data ? a->data + element * a->stride : NULL;
 }
 
 /* Overwrites the elements that have sparse values, in `floats`, or in `uints` if `floats` is NULL. */
 static pelt_result unpack_sparse(px_gltf *doc, const px_gltf_accessor *a, float *floats, uint32_t *uints) {
-    size_t element_size = (size_t)px_gltf_component_size(a->component) * a->width;
     uint32_t start = a->first ? sparse_start(a, a->first) : 0;
     for (uint32_t s = start, previous = 0; s < a->sparse_count; s++) {
         uint32_t element = sparse_index(a, s);
@@ -342,11 +344,11 @@ static pelt_result unpack_sparse(px_gltf *doc, const px_gltf_accessor *a, float 
         if (element < a->first || element - a->first >= a->count) /* outside the slice */
             break;
         size_t place = (size_t)(element - a->first) * a->width;
-        const uint8_t *p = a->sparse_values + s * element_size;
+        const uint8_t *p = a->sparse_values + (size_t)s * a->size;
         if (floats)
-            unpack_floats(a, p, element_size, 1, floats + place);
+            unpack_floats(a, p, a->size, 1, floats + place);
         else
-            unpack_uints(a, p, element_size, 1, uints + place);
+            unpack_uints(a, p, a->size, 1, uints + place);
     }
     return PELT_OK;
 }

@@ -38,8 +38,9 @@ typedef struct px_gltf_accessor {
     uint32_t index;
     uint32_t count;              /* number of elements in this slice */
     uint32_t first, total;       /* first element of the slice; number of elements of the whole accessor */
-    uint32_t width;              /* components per element: 1, 2, 3, 4, 16 */
+    uint32_t width;              /* components per element: 1, 2, 3, 4, 9, 16 */
     px_gltf_component component; /* type of a component */
+    uint32_t size;               /* bytes per element; columns of matrices are aligned to 4 bytes */
     bool normalized;             /* integers represent −1…1 or 0…1 */
     const uint8_t *data;         /* first element of the accessor; NULL: all zero */
     size_t stride;               /* bytes from one element to the next */
@@ -120,6 +121,8 @@ enum {
 };
 
 uint32_t px_gltf_component_size(px_gltf_component component);
+/* Sets width, component and size from an accessor's JSON; width or size is 0 when its type is unknown. */
+void px_gltf_get_shape(const px_json *json, px_gltf_accessor *a);
 /* The bytes of a buffer view, decoded if it is compressed. */
 pelt_result px_gltf_view_bytes(px_gltf *doc, uint32_t view, const uint8_t **data, size_t *size);
 /* Like px_gltf_accessor_get, but reads only the accessor's JSON, not its bytes. */

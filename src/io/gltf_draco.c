@@ -238,7 +238,7 @@ static pelt_result unpack_values(unpacker *u, const px_json *ids, const char *na
     if (a.count != px_draco_vertex_count(u->draco))
         return px_gltf_fail(doc, "%s: accessor %u has %u elements, view %u's Draco stream has %u vertices", name, from,
                             a.count, u->view, px_draco_vertex_count(u->draco));
-    size_t size = a.width * px_gltf_component_size(a.component);
+    size_t size = a.size;
     a.stride = (size + 3) & ~(size_t)3;
     uint8_t *data = px_gltf_new(doc, a.count, a.stride);
     if (!data)

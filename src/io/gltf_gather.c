@@ -58,7 +58,7 @@ static pelt_result gather(px_gltf_writer *w, uint32_t part, px_json *object, con
     px_gltf_accessor a;
     px_gltf_place(w->source, "mesh %u, primitive %u", source->mesh, source->primitive);
     PX_TRY(px_gltf_attribute(w->source, object, name, source->vertex_count, 0, every, &a));
-    size_t size = (size_t)a.width * px_gltf_component_size(a.component), stride = (size + 3) & ~(size_t)3;
+    size_t size = a.size, stride = (size + 3) & ~(size_t)3;
     uint8_t *rows = px_alloc(w->context, p->vertex_count, stride);
     if (!rows)
         return PELT_ERROR_MEMORY;

@@ -11,13 +11,22 @@ typedef struct moved_accessor {
     uint32_t joints, weights, from, to; /* accessor indices */
 } moved_accessor;
 
+/* The order of all primitives with these joints and weights. Under different skins their bones would be sorted
+ * differently, but arrays that they share have one order. */
+typedef struct shared_order {
+    uint32_t joints, weights; /* accessor indices */
+    uint32_t vertex_count;
+    uint32_t *order; /* [place] vertex */
+} shared_order;
+
 typedef struct reorder {
     px_gltf_writer *w;
     px_buffer moved;          /* moved_accessor: all reordered accessors */
+    px_buffer orders;         /* shared_order: one for each pair of joints and weights */
     uint32_t first_new;       /* accessors from this index on are already sorted */
     uint32_t joints, weights; /* accessors of JOINTS_0 and WEIGHTS_0 of the current primitive */
     uint32_t vertex_count;    /* number of vertices of the current primitive */
-    uint32_t *order;          /* [place] vertex: sorted order of the current primitive */
+    const uint32_t *order;    /* [place] vertex: sorted order of the current primitive */
     uint32_t *places;         /* [vertex] place: inverse of `order` */
 } reorder;
 
@@ -33,24 +42,16 @@ static const uint8_t *new_bytes(const px_gltf_writer *w, const px_json *object) 
     return (const uint8_t *)w->data.data + px_json_uint(px_json_get(view, "byteOffset"), SIZE_MAX, 0);
 }
 
-static uint32_t width_of(const px_json *accessor) {
-    const char *type = px_json_string(px_json_get(accessor, "type"), "SCALAR");
-    return strcmp(type, "SCALAR") == 0 ? 1 : (uint32_t)(type[strlen("VEC")] - '0'); /* no matrices: vertex data */
-}
-
-static px_gltf_component component_of(const px_json *object) {
-    return (px_gltf_component)px_json_uint(px_json_get(object, "componentType"), UINT32_MAX, 0);
-}
-
 static pelt_result get_accessor(const px_gltf_writer *w, uint32_t index, px_gltf_accessor *a) {
     const uint32_t any =
         PX_GLTF_FLOAT | PX_GLTF_UNIT | PX_GLTF_SIGNED | PX_GLTF_INTEGER | PX_GLTF_INTEGER32 | PX_GLTF_ANY;
     if (w->source && index < w->source->accessors.count)
         return px_gltf_accessor_get(w->source, index, "its elements", 0, any, a);
     const px_json *json = px_json_at(w->accessors, index), *sparse = px_json_get(json, "sparse");
-    *a = (px_gltf_accessor){.index = index, .width = width_of(json), .component = component_of(json)};
+    *a = (px_gltf_accessor){.index = index};
+    px_gltf_get_shape(json, a);
     a->count = a->total = (uint32_t)px_json_uint(px_json_get(json, "count"), UINT32_MAX, 0);
-    a->stride = a->width * px_gltf_component_size(a->component);
+    a->stride = a->size;
     if (px_json_get(json, "bufferView")) {
         const px_json *view = px_json_at(w->views, index_at(json, "bufferView"));
         a->stride = px_json_uint(px_json_get(view, "byteStride"), 252, a->stride);
@@ -59,7 +60,7 @@ static pelt_result get_accessor(const px_gltf_writer *w, uint32_t index, px_gltf
     if (sparse) {
         const px_json *indices = px_json_get(sparse, "indices");
         a->sparse_count = (uint32_t)px_json_uint(px_json_get(sparse, "count"), UINT32_MAX, 0);
-        a->sparse_component = component_of(indices);
+        a->sparse_component = (px_gltf_component)px_json_uint(px_json_get(indices, "componentType"), UINT32_MAX, 0);
         a->sparse_indices = new_bytes(w, indices);
         a->sparse_values = new_bytes(w, px_json_get(sparse, "values"));
     }
@@ -131,7 +132,7 @@ static pelt_result move_elements(const reorder *o, uint32_t from, bool offsets, 
     px_gltf_accessor a;
     PX_TRY(get_accessor(w, from, &a));
     PX_TRY(check_elements(o, &a, o->vertex_count));
-    size_t element = a.width * px_gltf_component_size(a.component), stride = (element + 3) / 4 * 4;
+    size_t element = a.size, stride = (element + 3) / 4 * 4;
     uint8_t *old = copy_elements(w->context, &a, element), *data = px_alloc(w->context, a.count, stride);
     bool bounds = px_json_get(px_json_at(w->accessors, from), "min") != NULL;
     for (size_t place = 0; old && data && place < a.count; place++)
@@ -198,20 +199,38 @@ static pelt_result move_indices(const reorder *o, px_json *primitive) {
 
 /* ---- Parts ---------------------------------------------------------------------------------------------------- */
 
-static pelt_result make_order(reorder *o, const pelt_part *part) {
+/* Sorts the vertices of a part by their bones alone, so that primitives on the same arrays can share the order. */
+static pelt_result sort_vertices(const reorder *o, const pelt_part *part, uint32_t *order) {
     const pelt_model *model = o->w->model;
-    uint32_t count = o->vertex_count = part->vertex_count;
-    px_influences *rows = PX_ALLOC(o->w->context, px_influences, count);
+    px_influences *rows = PX_ALLOC(o->w->context, px_influences, part->vertex_count);
     if (!rows)
         return PELT_ERROR_MEMORY;
-    px_influences_make(model, part->first_vertex, count, rows);
-    for (uint32_t i = 0; i < count; i++)
-        rows[i].axis = 0; /* sort by bones alone: primitives that share joints and weights get the same order */
-    pelt_result result = px_influences_order(o->w->context, rows, count, model->skin.bone_count, o->order);
+    px_influences_make(model, part->first_vertex, part->vertex_count, rows);
+    for (uint32_t i = 0; i < part->vertex_count; i++)
+        rows[i].axis = 0;
+    pelt_result result = px_influences_order(o->w->context, rows, part->vertex_count, model->skin.bone_count, order);
     px_free(o->w->context, rows);
-    for (uint32_t place = 0; result == PELT_OK && place < count; place++)
-        o->places[o->order[place]] = place;
     return result;
+}
+
+/* Sets `order` and `places`, to those of an earlier part if it has the same joints and weights. */
+static pelt_result set_order(reorder *o, const pelt_part *part) {
+    uint32_t count = o->vertex_count = part->vertex_count;
+    shared_order key = {o->joints, o->weights, count, NULL};
+    const shared_order *orders = (const void *)o->orders.data;
+    for (size_t n = 0; n < o->orders.size / sizeof *orders; n++)
+        if (memcmp(&orders[n], &key, offsetof(shared_order, order)) == 0)
+            key.order = orders[n].order;
+    if (!key.order) {
+        if (!(key.order = PX_NEW(o->w->arena, uint32_t, count)))
+            return PELT_ERROR_MEMORY;
+        PX_TRY(sort_vertices(o, part, key.order));
+        px_buffer_add(&o->orders, &key, sizeof key);
+    }
+    o->order = key.order;
+    for (uint32_t place = 0; place < count; place++)
+        o->places[o->order[place]] = place;
+    return o->orders.failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
 static pelt_result move_part(reorder *o, uint32_t part) {
@@ -221,7 +240,7 @@ static pelt_result move_part(reorder *o, uint32_t part) {
     o->weights = index_at(attributes, "WEIGHTS_0");
     if (o->joints == PELT_NONE || o->joints >= o->first_new) /* unskinned, or already sorted through another node */
         return PELT_OK;
-    PX_TRY(make_order(o, &w->parts[part]));
+    PX_TRY(set_order(o, &w->parts[part]));
     PX_TRY(move_attributes(o, attributes, false));
     const px_json *targets = px_json_get(primitive, "targets");
     for (px_json *target = targets ? targets->first : NULL; target; target = target->next)
@@ -232,13 +251,16 @@ static pelt_result move_part(reorder *o, uint32_t part) {
 
 pelt_result px_gltf_order(px_gltf_writer *w) {
     size_t count = w->model->mesh.vertex_count;
-    reorder o = {.w = w, .moved = {.context = w->context}, .first_new = px_json_count(w->accessors)};
-    o.order = PX_NEW(w->arena, uint32_t, count);
-    o.places = PX_NEW(w->arena, uint32_t, count);
-    pelt_result result = o.order && o.places ? PELT_OK : PELT_ERROR_MEMORY;
+    reorder o = {.w = w,
+                 .moved = {.context = w->context},
+                 .orders = {.context = w->context},
+                 .first_new = px_json_count(w->accessors),
+                 .places = PX_NEW(w->arena, uint32_t, count)};
+    pelt_result result = o.places ? PELT_OK : PELT_ERROR_MEMORY;
     w->mended = true;
     for (uint32_t p = 0; result == PELT_OK && w->model->skin.bone_count && p < w->part_count; p++)
         result = move_part(&o, p);
     px_buffer_free(&o.moved);
+    px_buffer_free(&o.orders);
     return result;
 }
