@@ -77,14 +77,14 @@ const tables = {
     },
     epsilon() {
         const values = [0.03, 0.04, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3];
-        console.log("| ε | bones | η | preset: E_kg, rank 0 | rank 5 | normals, rank 0 | rank 5 | default: E_kg, rank 0 | rank 5 |\n|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
-        const run = (...args) => study("horse-gallop", "--methods", "sma-affine-nnls", "--rotation-tolerance", values.join(), "--corrections", 5, ...args);
+        console.log("| ε | bones | η | preset: E_kg, rank 0 | rank 5 | triangles, rank 0 | rank 5 | skinned normals, rank 0 | rank 5 | default: E_kg, rank 0 | rank 5 | skinned normals, rank 0 | rank 5 |\n|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+        const run = (...args) => study("horse-gallop", "--methods", "sma-affine-nnls", "--rotation-tolerance", values.join(), "--corrections", 5, "--normal-rank", 5, ...args);
         const [preset, rows] = [run("--published", "--basis", "rest"), run()];
         const pairs = (all) => all.map((r, n) => [r, all[n + 1]]).filter(([r]) => r.corrections === 0);
         const others = pairs(rows);
         pairs(preset).forEach(([r, five], n) =>
-            print(values[n], r.bones, r.near_rigid.toFixed(2), number(r.error_kg), number(five.error_kg), r.normal_rms.toFixed(3), five.normal_rms.toFixed(3),
-                number(others[n][0].error_kg), number(others[n][1].error_kg)),
+            print(values[n], r.bones, r.near_rigid.toFixed(2), number(r.error_kg), number(five.error_kg), ...[r.normal_rms, five.normal_rms, r.skinned_normal_rms, five.skinned_normal_rms].map((x) => x.toFixed(3)),
+                ...others[n].map((other) => number(other.error_kg)), ...others[n].map((other) => other.skinned_normal_rms.toFixed(3))),
         );
     },
     rank() {

@@ -103,6 +103,7 @@ void report_corrections(cli_json *json, const pelt_correct_report *r) {
     json_reals(json, "errors", r->errors, (size_t)r->rank + 1);
     json_count(json, "vertices", r->vertex_count);
     json_count(json, "ill_conditioned", r->ill_conditioned);
+    json_count(json, "normal_rank", r->normal_rank);
     if (!isnan(r->normals_before)) {
         json_real(json, "normals_before", r->normals_before);
         json_real(json, "normals_after", r->normals_after);
@@ -149,7 +150,10 @@ static void report_table(const work *w, double seconds) {
               d->max_point);
     normal_rows(&table, d);
     if (!isnan(r->normals_before))
-        table_row(&table, "", "%.4g (skinned, before)", r->normals_before);
+        table_row(&table, "", "%.4g before corrections, %.4g with them%s", r->normals_before, r->normals_after,
+                  w->desc.normal_rule == PELT_NORMALS_INVERSE ? ", by the inverse transposed" : "");
+    if (r->normal_rank > 0)
+        table_row(&table, "", "%u targets correct normals alone", r->normal_rank);
     table_row(&table, "squeezed", "%s vertices, in some frame to under a tenth", grouped(r->ill_conditioned));
     table_row(&table, "size", "%s to %s", bytes_text(w->in.bytes), bytes_text(w->bytes_out));
     table_row(&table, "time", "%.3f s", seconds);
@@ -187,7 +191,11 @@ static exit_code correct_by_time(cli_session *session, const correct_settings *s
     work w = {.session = session, .settings = settings, .desc = settings->correct, .start = now()};
     if (w.desc.error > 0 && !option_given(session, "rank"))
         w.desc.rank = PELT_CORRECT_RANK_MAX;
-    exit_code code = correct_read(session, settings, args, arg_count, &w.in);
+    const idle_options rule = {!w.desc.normals && w.desc.normal_rank == 0, "normal-rule",
+                               "without --normals or --normal-rank"};
+    exit_code code = options_check(session, &rule, 1);
+    if (code == EXIT_DONE)
+        code = correct_read(session, settings, args, arg_count, &w.in);
     if (code == EXIT_DONE)
         code = correct(&w);
     free(w.frame_rms);
@@ -229,6 +237,8 @@ static exit_code run(cli_session *session, const void *given, const char *const 
 static const example examples[] = {
     {"pelt correct horse.glb horse.obj horse.pc2 -o better.glb", "10 morph targets for what the bones miss"},
     {"pelt correct rig.glb muscles.pc2 -o rig2.glb --rank 5 --normals", "a cache of the rig's own vertices"},
+    {"pelt correct rig.glb muscles.pc2 -o rig2.glb --rank 5 --normals --normal-rank 10",
+     "10 more targets for the shading of wrinkles that 5 do not have"},
     {"pelt correct rig.glb muscles.pc2 -o rig2.glb --error 0.5", "as few targets as reach an E_rms of 0.5"},
     {"pelt correct rig.glb muscles.pc2 -o paper.glb --basis rest", "as James and Twigg do it, to compare"},
     {"pelt correct arm.glb --driver pose --poses sculpts -o better.glb",

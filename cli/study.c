@@ -27,6 +27,8 @@ static const pelt_option own_options[] = {
      "R", "morph targets that every skin gets in a second row; 0: none"},
     {"basis", 0, PELT_OPTION_CHOICE, PELT_FIELD(study_settings, basis), "skinned", 0, 0, "skinned|rest", NULL,
      "how they are found; see 'pelt help correct'"},
+    {"normal-rank", 0, PELT_OPTION_UINT, PELT_FIELD(study_settings, normal_rank), "0", 0, PELT_CORRECT_RANK_MAX, NULL,
+     "R", "further morph targets that correct normals alone; the report has the error of skinned normals then"},
     {"influences", 0, PELT_OPTION_UINT, PELT_FIELD(study_settings, influences), "4", 1, PELT_MAX_INFLUENCES, NULL, "K",
      "bones of a vertex, at most"},
     {"iterations", 0, PELT_OPTION_UINT, PELT_FIELD(study_settings, iterations), "42", 1, 10000, NULL, "N",
@@ -127,7 +129,7 @@ static exit_code check_options(const study_work *w) {
         {!sma, "rotation-tolerance", "without sma among --methods"},
         {!cpca, "clusters components rounds", "without cpca among --methods"},
         {!svd, "ranks", "without svd among --methods"},
-        {w->settings->corrections == 0, "basis", "without --corrections"},
+        {w->settings->corrections == 0, "basis normal-rank", "without --corrections"},
     };
     return options_check(w->session, rules, COUNT(rules));
 }

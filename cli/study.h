@@ -20,6 +20,7 @@ typedef struct study_settings {
     uint32_t rounds;
     uint32_t corrections; /* morph targets */
     uint32_t basis;       /* pelt_correct_basis of the corrections */
+    uint32_t normal_rank; /* further morph targets, of normals alone */
     uint32_t influences;
     uint32_t iterations;
     const char *rotation_tolerance; /* list of numbers */
@@ -55,6 +56,7 @@ typedef struct study_row {
     uint32_t bones;                  /* number of bones; of clusters if components > 0 */
     uint32_t components;             /* principal components per cluster; 0: a skin */
     uint32_t corrections;            /* morph targets */
+    uint32_t normal_corrections;     /* further morph targets, of normals alone */
     uint32_t negative;               /* vertices whose negative weights were made positive */
     double vertex_bytes;             /* stored bytes per vertex */
     double frame_bytes;              /* stored bytes per frame */
@@ -65,7 +67,8 @@ typedef struct study_row {
     double near_rigid;               /* η of SMA; 0: another method */
     double weights[STUDY_QUANTILES]; /* of a skin: quantiles of all weights of vertices, unused ones included */
     pelt_difference error;           /* of the stored animation against the source */
-    double *rank_errors;             /* [corrections + 1] E_rms by number of morph targets; NULL without corrections */
+    double skinned_normal_rms; /* of unit normals that the skin moves by its blended matrices; NaN: not measured */
+    double *rank_errors;       /* [corrections + 1] E_rms by number of morph targets; NULL without corrections */
 } study_row;
 
 /* One run. */

@@ -1,6 +1,7 @@
 /* The representations of an animation that pelt study compares. */
 #include "study.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,9 +82,9 @@ static pelt_result add_skin(study_work *w, study_row row, pelt_model *model) {
     row.bones = model->skin.bone_count;
     find_quantiles(model, row.weights);
     K = K < row.bones ? K : row.bones;
-    row.vertex_bytes = 12 + 4.0 * (K - 1) + K * number_bytes(row.bones) + 12.0 * row.corrections;
-    row.frame_bytes =
-        row.bones * (row.method->transforms == PELT_TRANSFORMS_RIGID ? 28.0 : 48.0) + 4.0 * row.corrections;
+    double targets = row.corrections + row.normal_corrections;
+    row.vertex_bytes = 12 + 4.0 * (K - 1) + K * number_bytes(row.bones) + 12.0 * targets;
+    row.frame_bytes = row.bones * (row.method->transforms == PELT_TRANSFORMS_RIGID ? 28.0 : 48.0) + 4.0 * targets;
     if (result == PELT_OK) {
         pelt_clip joined = join_clips(played, clip_count);
         result = add_row(w, row, &joined);
@@ -102,14 +103,18 @@ static pelt_result correct(study_work *w, study_row row, pelt_model *model) {
     pelt_correct_desc desc = pelt_correct_desc_default();
     desc.rank = w->settings->corrections;
     desc.basis = w->settings->basis;
+    desc.normal_rank = model->mesh.normals ? w->settings->normal_rank : 0;
     pelt_correct_report report;
     double start = now();
     pelt_result result = pelt_correct(w->session->context, model, pairs, count, &desc, &report);
     free(pairs);
     if (result != PELT_OK || report.rank == 0) /* no residual to correct */
         return result;
+    w->rows[w->row_count - 1].skinned_normal_rms = report.normals_before; /* the row without corrections */
     row.seconds += now() - start;
     row.corrections = report.rank;
+    row.normal_corrections = report.normal_rank;
+    row.skinned_normal_rms = report.normals_after;
     size_t size = (report.rank + (size_t)1) * sizeof *report.errors;
     row.rank_errors = must_alloc(1, size);
     memcpy(row.rank_errors, report.errors, size);
@@ -144,6 +149,7 @@ static pelt_result find_skin(study_work *w, const study_method *method, pelt_dec
     row.seconds_init = report.seconds_reduce + report.seconds_seed;
     row.seconds_step = report.iteration_count > 0 ? solve / report.iteration_count : 0;
     row.near_rigid = report.near_rigid;
+    row.skinned_normal_rms = NAN;
     result = add_skin(w, row, model);
     if (result == PELT_OK && w->settings->corrections > 0)
         result = correct(w, row, model);
@@ -221,6 +227,7 @@ static pelt_result run_components(study_work *w, const study_method *method, uin
                      .components = stored->component_count,
                      .vertex_bytes = 4.0 * stored->component_count,
                      .frame_bytes = 12.0 * stored->component_count * stored->cluster_count,
+                     .skinned_normal_rms = NAN,
                      .seconds = w->study_seconds + now() - start};
     row.vertex_bytes += row.bones > 1 ? number_bytes(row.bones) : 0;
     return add_row(w, row, &stored->clip);

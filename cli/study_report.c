@@ -167,6 +167,7 @@ static void report_rows(const study_work *w, cli_json *json) {
         json_real(json, "seconds_step", row->seconds_step);
         json_real(json, "normal_degrees", row->error.normal_degrees);
         json_real(json, "normal_rms", row->error.normal_rms);
+        json_real(json, "skinned_normal_rms", row->skinned_normal_rms);
         json_real(json, "near_rigid", row->near_rigid);
         if (row->components == 0)
             json_reals(json, "weight_quantiles", row->weights, STUDY_QUANTILES);

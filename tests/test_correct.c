@@ -304,6 +304,96 @@ static void normals_come_nearer(void **state) {
     end(&s);
 }
 
+#define SHAPES 4
+
+/* Frames of a still skin that repeat SHAPES shapes: missing normals have the rank SHAPES exactly. */
+static void make_shapes(subject *s) {
+    size_t floats = 3 * (size_t)s->model->mesh.vertex_count;
+    float *frames = (float *)(uintptr_t)s->clip.positions;
+    for (uint32_t k = 0; k < s->clip.frame_count; k++)
+        for (size_t e = 0; e < floats; e++) {
+            float d[3];
+            displace(s->model->mesh.positions + e / 3 * 3, k % SHAPES, d);
+            frames[k * floats + e] = s->model->mesh.positions[e] + d[e % 3];
+        }
+    s->model->motion_count = 0;
+}
+
+static void own_normals_are_exact(uint32_t basis, uint32_t rule) {
+    subject s;
+    begin(&s, "tube", 600, 12);
+    make_shapes(&s);
+    s.desc.rank = 1; /* one mode cannot shade four shapes */
+    s.desc.normals = true;
+    s.desc.basis = basis;
+    s.desc.normal_rule = rule;
+    pelt_correct_pair still = {PELT_NONE, &s.clip};
+    pelt_model before = *s.model;
+    test_ok(&s.test, pelt_correct(s.context, s.model, &still, 1, &s.desc, &s.report));
+    double shared = s.report.normals_after;
+    assert_int_equal(s.report.normal_rank, 0);
+    *s.model = before;
+    s.desc.normals = false;
+    s.desc.normal_rank = 10;
+    test_ok(&s.test, pelt_correct(s.context, s.model, &still, 1, &s.desc, &s.report));
+    test_ok(&s.test, pelt_model_validate(s.context, s.model));
+    assert_int_equal(s.report.normal_rank, SHAPES);
+    assert_true(shared < s.report.normals_before && shared > 0.05);
+    assert_true(s.report.normals_after < 1e-5);
+    const pelt_morph *morphs = s.model->morphs.morphs;
+    assert_int_equal(s.model->morphs.morph_count, 1 + SHAPES + 1);
+    assert_true(strcmp(morphs[0].name, "correction 1") == 0 && !morphs[0].normals);
+    assert_true(strcmp(morphs[1].name, "normal correction 1") == 0 && morphs[1].normals);
+    for (size_t e = 0; e < 3 * (size_t)morphs[1].vertex_count; e++)
+        assert_true(morphs[1].positions[e] == 0);
+    *s.model = before; /* as many modes of positions as there are shapes: nothing is left for normals alone */
+    s.desc.rank = SHAPES;
+    s.desc.normals = true;
+    test_ok(&s.test, pelt_correct(s.context, s.model, &still, 1, &s.desc, &s.report));
+    assert_true(s.report.normal_rank == 0 && s.report.normals_after < 1e-5);
+    end(&s);
+}
+
+static void normals_with_weights_of_their_own(void **state) {
+    (void)state;
+    own_normals_are_exact(PELT_CORRECT_SKINNED, PELT_NORMALS_MATRIX);
+    own_normals_are_exact(PELT_CORRECT_SKINNED, PELT_NORMALS_INVERSE);
+    own_normals_are_exact(PELT_CORRECT_REST, PELT_NORMALS_MATRIX);
+    own_normals_are_exact(PELT_CORRECT_REST, PELT_NORMALS_INVERSE);
+}
+
+/* On bones that shear: shared weights, weights of their own and both are each better than less, and more own modes are
+ * better than fewer. Corrected again, normals start where the first corrections left them. */
+static void normals_never_worse(void **state) {
+    (void)state;
+    for (uint32_t rule = PELT_NORMALS_MATRIX; rule <= PELT_NORMALS_INVERSE; rule++) {
+        static const struct {
+            bool shared;
+            uint32_t own;
+        } runs[] = {{true, 0}, {false, 2}, {false, 4}, {true, 4}};
+        double after[4];
+        subject s;
+        begin_scene(&s, 2, "creature", 500, 12);
+        make_target(&s, 6);
+        s.desc.rank = 2;
+        s.desc.normal_rule = rule;
+        pelt_model before = *s.model;
+        for (int n = 0; n < 4; n++) {
+            *s.model = before;
+            s.desc.normals = runs[n].shared;
+            s.desc.normal_rank = runs[n].own;
+            correct(&s);
+            after[n] = s.report.normals_after;
+        }
+        assert_true(after[0] < s.report.normals_before && after[1] < s.report.normals_before);
+        assert_true(after[2] < 0.9 * after[1] && after[3] < 0.9 * after[2]);
+        correct(&s);
+        assert_float_equal(s.report.normals_before, after[3], 1e-5);
+        assert_true(s.report.normals_after < after[3]);
+        end(&s);
+    }
+}
+
 /* Vertices with equal positions and motion get equal displacements, to the bit. */
 static void no_seam_opens(void **state) {
     (void)state;
@@ -331,16 +421,19 @@ static void same_for_any_number_of_threads(void **state) {
         subject *s = n ? &four : &one;
         make_target(s, 6);
         s->desc.rank = 4;
+        s->desc.normals = true;
+        s->desc.normal_rank = 3;
         correct(s);
     }
     assert_int_equal(one.model->morphs.morph_count, four.model->morphs.morph_count);
     for (uint32_t m = 0; m < one.model->morphs.morph_count; m++) {
         const pelt_morph *a = &one.model->morphs.morphs[m], *b = &four.model->morphs.morphs[m];
         assert_memory_equal(a->positions, b->positions, 12 * (size_t)a->vertex_count);
+        assert_memory_equal(a->normals, b->normals, 12 * (size_t)a->vertex_count);
     }
     const pelt_motion *a = one.model->motions, *b = four.model->motions;
     const pelt_track *x = &a->tracks[a->track_count - 1], *y = &b->tracks[b->track_count - 1];
-    assert_true(x->path == PELT_PATH_WEIGHTS && x->width == 4 + 1 && x->key_count == y->key_count);
+    assert_true(x->path == PELT_PATH_WEIGHTS && x->width == 4 + 3 + 1 && x->key_count == y->key_count);
     assert_memory_equal(x->values, y->values, sizeof(float) * x->width * x->key_count);
     end(&one);
     end(&four);
@@ -359,6 +452,7 @@ static pelt_result correct_small(pelt_context *context, void *user) {
     pelt_correct_desc desc = pelt_correct_desc_default();
     desc.rank = 2;
     desc.normals = true;
+    desc.normal_rank = 1;
     uint32_t motion_count = model->motion_count;
     const pelt_motion *motions = model->motions;
     if (result == PELT_OK)
@@ -420,6 +514,8 @@ int main(void) {
         cmocka_unit_test(other_morphs_and_motions_stay),
         cmocka_unit_test(a_still_skin_gets_a_motion),
         cmocka_unit_test(normals_come_nearer),
+        cmocka_unit_test(normals_with_weights_of_their_own),
+        cmocka_unit_test(normals_never_worse),
         cmocka_unit_test(no_seam_opens),
         cmocka_unit_test(same_for_any_number_of_threads),
         cmocka_unit_test(memory_may_run_out),

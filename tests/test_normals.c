@@ -240,8 +240,7 @@ static pelt_clip waving(const test_context *test, pelt_model *model) {
     return clip;
 }
 
-static void corrections_report_the_same(void **state) {
-    (void)state;
+static void check_corrections(uint32_t rule) {
     test_context test;
     pelt_context *context = test_begin(&test, 2);
     pelt_result result;
@@ -253,6 +252,8 @@ static void corrections_report_the_same(void **state) {
     pelt_correct_report report;
     desc.rank = 2;
     desc.normals = true;
+    desc.normal_rank = 2;
+    desc.normal_rule = rule;
     test_ok(&test, pelt_model_weld(context, model));
     mesh = model->mesh;
     mesh.normals = pelt_model_alloc(context, model, (size_t)3 * mesh.vertex_count, sizeof *mesh.normals);
@@ -264,11 +265,20 @@ static void corrections_report_the_same(void **state) {
     pelt_difference d[2];
     test_ok(&test, pelt_compare_clips(context, &target, &before, &mesh, &d[0], NULL));
     test_ok(&test, pelt_compare_clips(context, &after, &target, &mesh, &d[1], NULL)); /* either may be the rig */
-    assert_true(d[1].skinned_normal_rms < 0.9 * d[0].skinned_normal_rms);
-    assert_float_equal(report.normals_before, d[0].skinned_normal_rms, 1e-5);
-    assert_float_equal(report.normals_after, d[1].skinned_normal_rms, 1e-5);
+    double rms[2];
+    for (int n = 0; n < 2; n++)
+        rms[n] = rule == PELT_NORMALS_MATRIX ? d[n].skinned_normal_rms : d[n].inverse_normal_rms;
+    assert_true(rms[1] < 0.9 * rms[0]);
+    assert_float_equal(report.normals_before, rms[0], 1e-5);
+    assert_float_equal(report.normals_after, rms[1], 1e-5);
     pelt_model_destroy(model);
     test_end(&test);
+}
+
+static void corrections_report_the_same(void **state) {
+    (void)state;
+    check_corrections(PELT_NORMALS_MATRIX);
+    check_corrections(PELT_NORMALS_INVERSE);
 }
 
 /* ---- Memory ----------------------------------------------------------------------------------------------- */

@@ -31,6 +31,12 @@ typedef struct pelt_correct_desc {
     uint32_t basis;  /* pelt_correct_basis; default SKINNED */
     uint32_t sweeps; /* SKINNED: alternations for each rank at most, 0 to 100; default 4 */
     bool normals;    /* the targets correct normals too, with the same weights; default false. Needs mesh.normals */
+    /* further targets at most, for normals alone, with weights of their own (eq. 13 of the paper); 0 to 100, and no
+     * more than there are frames; default 0. Needs mesh.normals */
+    uint32_t normal_rank;
+    /* pelt_normal_rule by which players skin corrected normals: MATRIX (default) or INVERSE, the two forms of eq. 13
+     * of the paper */
+    uint32_t normal_rule;
 } pelt_correct_desc;
 PELT_API const pelt_option_table *pelt_correct_options(void);
 PELT_API pelt_correct_desc pelt_correct_desc_default(void);
@@ -43,11 +49,13 @@ typedef struct pelt_correct_pair {
 
 typedef struct pelt_correct_report {
     uint32_t rank;            /* targets made: fewer than asked for when the error is reached or no more help */
+    uint32_t normal_rank;     /* targets that correct normals alone; not counted in `rank` */
     uint32_t frame_count;     /* of all clips */
     uint32_t vertex_count;    /* that differ in place, motion or weights */
     uint32_t ill_conditioned; /* of these: T was singular, mirrored or squeezed to under a tenth in some frame */
     const double *errors; /* [rank + 1] E_rms of rank 0, 1 … rank: what that rank alone gives; lives in the model */
-    double normals_before, normals_after; /* RMS difference of unit normals, skinned as engines do; NaN unless asked */
+    /* RMS difference of unit normals, skinned by desc.normal_rule; NaN unless they are corrected */
+    double normals_before, normals_after;
 } pelt_correct_report;
 
 /* Adds morph targets and a channel of weights to a rig, for all pairs together. Other morphs stay, and so do motions that

@@ -45,22 +45,24 @@ void px_skin_round_weights(const float *in, uint32_t count, pelt_weight_format f
     }
 }
 
-void px_skin_normal(const double b[9], const double n[3], double out[3]) {
-    for (int i = 0; i < 3; i++) {
-        int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
-        out[i] = 0;
+void px_skin_cofactors(const double b[9], double out[9]) {
+    for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
-            int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
-            out[i] += (b[3 * i1 + j1] * b[3 * i2 + j2] - b[3 * i1 + j2] * b[3 * i2 + j1]) * n[j];
+            int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+            out[3 * i + j] = b[3 * i1 + j1] * b[3 * i2 + j2] - b[3 * i1 + j2] * b[3 * i2 + j1];
         }
-    }
-    px_normalize3(out);
 }
 
 void px_skin_direction(const double b[9], const double n[3], double out[3]) {
     for (int r = 0; r < 3; r++)
         out[r] = b[3 * r] * n[0] + b[3 * r + 1] * n[1] + b[3 * r + 2] * n[2];
     px_normalize3(out);
+}
+
+void px_skin_normal(const double b[9], const double n[3], double out[3]) {
+    double cofactors[9];
+    px_skin_cofactors(b, cofactors);
+    px_skin_direction(cofactors, n, out);
 }
 
 void px_unskin_normal(const double b[9], const float n[3], double out[3]) {

@@ -16,6 +16,8 @@ static inline uint32_t px_weight_total(pelt_weight_format format) {
  * to the weights with the largest remainders). Weights in descending order stay in descending order. */
 void px_skin_round_weights(const float *weights, uint32_t count, pelt_weight_format format, float *out);
 
+/* Cofactor matrix of `linear`, row-major: its inverse transpose times its determinant. */
+void px_skin_cofactors(const double linear[9], double out[9]);
 /* Transforms a normal by the cofactor matrix (inverse transpose up to scale) of `linear`, row-major; unit length. */
 void px_skin_normal(const double linear[9], const double normal[3], double out[3]);
 /* Transforms a normal by `linear` itself, as engines do; unit length. */

@@ -17,6 +17,7 @@ typedef struct apply_work {
     pelt_motion *motions;
     uint32_t motion_count;
     float *sampled; /* [existing morph] scratch */
+    uint32_t count; /* morphs added to each group: modes of positions, then those of normals alone */
 } apply_work;
 
 /* ---- Morphs ----------------------------------------------------------------------------------------------- */
@@ -27,37 +28,46 @@ static const float *spread(const apply_work *w, const px_morph_group *g, const p
     return px_morph_spread(w->c->model->memory, g, classes, array + mode, pitch, nothing);
 }
 
-static pelt_result make_morph(const apply_work *w, const px_morph_group *g, uint32_t mode, pelt_morph *morph) {
+/* Makes morph n of a group; `zeros`: displacements of a morph without any. */
+static pelt_result make_morph(const apply_work *w, const px_morph_group *g, uint32_t n, const float *zeros,
+                              pelt_morph *morph) {
     const px_correction *c = w->c;
-    char name[32];
-    snprintf(name, sizeof name, "correction %u", mode + 1);
+    bool is_normal = n >= c->rank, shaded = is_normal || c->shared_count > 0;
+    uint32_t column = is_normal ? c->shared_count + n - c->rank : n;
+    char name[48];
+    snprintf(name, sizeof name, is_normal ? "normal correction %u" : "correction %u",
+             is_normal ? n - c->rank + 1 : n + 1);
     *morph = (pelt_morph){.name = px_arena_text(c->model->memory, name, strlen(name)),
                           .joint = g->joint,
-                          .index = g->old_count + mode,
+                          .index = g->old_count + n,
                           .first_vertex = g->first_vertex,
-                          .vertex_count = g->vertex_count};
-    morph->positions = spread(w, g, &c->classes, c->modes.places, c->rank_most, mode, NOTHING * c->radius);
-    if (c->normals)
-        morph->normals = spread(w, g, &c->normal_classes, c->normals, c->rank, mode, NOTHING);
-    return morph->name && morph->positions && (morph->normals || !c->normals) ? PELT_OK : PELT_ERROR_MEMORY;
+                          .vertex_count = g->vertex_count,
+                          .positions = zeros};
+    if (!is_normal)
+        morph->positions = spread(w, g, &c->classes, c->modes.places, c->rank_most, n, NOTHING * c->radius);
+    if (shaded)
+        morph->normals = spread(w, g, &c->normal_classes, c->normals, c->normal_rank, column, NOTHING);
+    return morph->name && morph->positions && (morph->normals || !shaded) ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
 static pelt_result make_morphs(apply_work *w) {
     const px_correction *c = w->c;
-    uint32_t count = w->group_count * c->rank;
+    uint32_t count = w->group_count * w->count;
     pelt_morph *added = PX_NEW(c->scratch, pelt_morph, count);
-    if (!added)
+    float *zeros = w->count > c->rank ? PX_NEW(c->model->memory, float, 3 * (size_t)c->mesh.vertex_count) : NULL;
+    if (!added || (w->count > c->rank && !zeros))
         return PELT_ERROR_MEMORY;
     for (uint32_t m = 0; m < count; m++)
-        PX_TRY(make_morph(w, &w->groups[m / c->rank], m % c->rank, &added[m]));
+        PX_TRY(make_morph(w, &w->groups[m / w->count], m % w->count, zeros, &added[m]));
     return px_morphs_with(c->model, added, count, &w->morphs);
 }
 
 /* ---- Tracks ----------------------------------------------------------------------------------------------- */
 
-/* Weight of a mode, interpolated linearly between frames. *at: a frame not after `time`; advanced. */
-static double weight_at(const px_correction *c, uint32_t mode, uint32_t first, uint32_t end, uint32_t *at, float time) {
-    const double *weights = c->modes.weights + (size_t)mode * c->frame_count;
+/* Weight of morph n, interpolated linearly between frames. *at: a frame not after `time`; advanced. */
+static double weight_at(const px_correction *c, uint32_t n, uint32_t first, uint32_t end, uint32_t *at, float time) {
+    const double *weights = n < c->rank ? c->modes.weights + (size_t)n * c->frame_count
+                                        : c->normal_weights + (size_t)(c->shared_count + n - c->rank) * c->frame_count;
     while (*at + 1 < end && c->times[*at + 1] <= time)
         ++*at;
     if (*at + 1 == end || time <= c->times[first])
@@ -72,11 +82,11 @@ static pelt_result make_track(const apply_work *w, const px_morph_group *g, uint
     const px_correction *c = w->c;
     uint32_t first = c->pair_frames[pair], end = c->pair_frames[pair + 1], at = first;
     float *values;
-    PX_TRY(px_weights_rekey(c->model, motion, g->joint, g->old_count + c->rank, c->times + first, end - first,
+    PX_TRY(px_weights_rekey(c->model, motion, g->joint, g->old_count + w->count, c->times + first, end - first,
                             w->sampled, out, &values));
     for (uint32_t k = 0; k < out->key_count; k++)
-        for (uint32_t r = 0; r < c->rank; r++)
-            values[(size_t)k * out->width + g->old_count + r] = (float)weight_at(c, r, first, end, &at, out->times[k]);
+        for (uint32_t n = 0; n < w->count; n++)
+            values[(size_t)k * out->width + g->old_count + n] = (float)weight_at(c, n, first, end, &at, out->times[k]);
     return PELT_OK;
 }
 
@@ -96,7 +106,7 @@ static pelt_result make_motion(apply_work *w, const pelt_motion *old, uint32_t p
             PX_TRY(make_track(w, one, pair, old, &made));
             px_motion_set_weights(out, &made);
         } else if (track)
-            PX_TRY(px_weights_widen(c->model->memory, one->old_count + c->rank, track));
+            PX_TRY(px_weights_widen(c->model->memory, one->old_count + w->count, track));
     }
     return PELT_OK;
 }
@@ -122,10 +132,10 @@ static pelt_result make_motions(apply_work *w) {
 }
 
 pelt_result px_correct_apply(px_correction *c) {
-    apply_work w = {.c = c};
+    apply_work w = {.c = c, .count = c->rank + c->normal_rank - c->shared_count};
     pelt_model *model = c->model;
     pelt_driver *drivers;
-    if (c->rank == 0)
+    if (w.count == 0)
         return PELT_OK;
     PX_TRY(px_morph_groups_find(c->scratch, model, &w.groups, &w.group_count));
     PX_TRY(make_motions(&w));

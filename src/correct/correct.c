@@ -20,7 +20,12 @@ static const pelt_option options[] = {
      "what is nearest: the skinned result, or displacements at rest (James and Twigg 2005)"},
     {"sweeps", 0, PELT_OPTION_UINT, FIELD(sweeps), "4", 0, 100, NULL, "N",
      "alternations between displacements and weights for each rank, at most"},
-    {"normals", 0, PELT_OPTION_FLAG, FIELD(normals), NULL, 0, 0, NULL, NULL, "correct normals too"},
+    {"normals", 0, PELT_OPTION_FLAG, FIELD(normals), NULL, 0, 0, NULL, NULL,
+     "the targets correct normals too, with the same weights"},
+    {"normal-rank", 0, PELT_OPTION_UINT, FIELD(normal_rank), "0", 0, PELT_CORRECT_RANK_MAX, NULL, "R",
+     "further morph targets, at most, that correct normals alone, with weights of their own"},
+    {"normal-rule", 0, PELT_OPTION_CHOICE, FIELD(normal_rule), "matrix", 0, 0, "matrix|inverse", NULL,
+     "how players skin the corrected normals: by the blended matrix, as most engines do, or by its inverse transpose"},
 };
 
 PX_DESC(correct, options)
@@ -47,12 +52,11 @@ static pelt_result check_pair(const px_correction *c, uint32_t p) {
 
 static pelt_result check(px_correction *c) {
     const pelt_model *model = c->model;
-    const pelt_correct_desc *d = &c->desc;
     if (c->pair_count == 0)
         return px_fail(c->context, PELT_ERROR_USAGE, "there is no clip to correct by");
     if (model->mesh.vertex_count == 0 || model->skin.bone_count == 0)
         return px_fail(c->context, PELT_ERROR_INPUT, "there is no skin in it to correct; bind or decompose it first");
-    if (d->normals && !model->mesh.normals)
+    if (px_correct_has_normals(c) && !model->mesh.normals)
         return px_fail(c->context, PELT_ERROR_INPUT, "the mesh has no normals to correct");
     if (!(c->pair_frames = PX_NEW(c->scratch, uint32_t, (size_t)c->pair_count + 1)))
         return PELT_ERROR_MEMORY;
@@ -202,7 +206,7 @@ static pelt_result correct(px_correction *c) {
     PX_TRY(px_correct_seed(c));
     PX_TRY(c->desc.basis == PELT_CORRECT_REST ? fit_at_rest(c) : fit_skinned(c));
     PX_TRY(px_correct_order(c, &c->modes, c->rank));
-    if (c->desc.normals)
+    if (px_correct_has_normals(c))
         PX_TRY(px_correct_normals(c));
     return px_correct_apply(c);
 }
@@ -225,6 +229,7 @@ pelt_result pelt_correct(pelt_context *context, pelt_model *model, const pelt_co
     pelt_result result = px_operation_end(&operation, correct(&c));
     if (result == PELT_OK && report)
         *report = (pelt_correct_report){.rank = c.rank,
+                                        .normal_rank = c.normal_rank - c.shared_count,
                                         .frame_count = c.frame_count,
                                         .vertex_count = c.classes.count,
                                         .ill_conditioned = c.ill_count,

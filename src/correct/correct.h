@@ -52,9 +52,12 @@ typedef struct px_correction {
     uint32_t ill_count;  /* classes whose transform is ill-conditioned in some frame */
     px_modes modes;      /* result: the first `rank` modes */
     uint32_t rank;       /* number of modes found */
-    pelt_vertex_classes normal_classes; /* vertices with equal normals too; only with desc.normals */
-    double *normals;                    /* [class of normal_classes][3][rank] displacements of normals, or NULL */
-    double normal_rms[2];               /* RMS error of normals before and after */
+    pelt_vertex_classes normal_classes; /* vertices with equal normals too; only if normals are corrected */
+    uint32_t shared_count;              /* modes of normals with the weights of positions: 0, or `rank` */
+    uint32_t normal_rank;               /* modes of normals, those with weights of their own last */
+    double *normal_weights;             /* [normal_rank][frame] */
+    double *normals;      /* [class of normal_classes][3][normal_rank] displacements of normals, or NULL */
+    double normal_rms[2]; /* RMS error of normals before and after */
 } px_correction;
 
 #define PX_CLASS_BLOCK 32u
@@ -99,6 +102,18 @@ pelt_result px_correct_couple(px_correction *c);
  * transforms. In ill-conditioned transforms, singular values below a tenth of the largest are replaced by a tenth.
  * Returns the number of such classes (rest.c). */
 uint32_t px_correct_pull(const px_correction *c, size_t first, size_t count, double *out);
+/* A matrix [class][3][frame] that is computed in pieces. */
+typedef struct px_row_source {
+    size_t class_count;
+    const double *shares; /* [class] weight of its rows */
+    /* Rows of classes [first, first + count): out [count][3][frame]. Returns the number of ill-conditioned ones. */
+    uint32_t (*pull)(const void *user, size_t first, size_t count, double *out);
+    const void *user;
+} px_row_source;
+/* Leading right singular vectors [count][frame], largest first, and their squared singular values. *ill: number of
+ * ill-conditioned classes. */
+pelt_result px_correct_singular(const px_correction *c, const px_row_source *rows, uint32_t count, double *vectors,
+                                double *values, uint32_t *ill);
 /* Computes seeds, seed_values and ill_count. */
 pelt_result px_correct_seed(px_correction *c);
 /* places = displacements at rest · seedsᵀ: the paper's basis. */
@@ -111,13 +126,24 @@ pelt_result px_correct_measure(const px_correction *c, const px_modes *modes, ui
 pelt_result px_correct_fit_places(const px_correction *c, px_modes *modes, uint32_t rank, double *error);
 /* Least-squares weights for the given displacements, starting from the present ones. */
 pelt_result px_correct_fit_weights(const px_correction *c, px_modes *modes, uint32_t rank);
+/* Number of pairs (r, s) with r ≥ s, in the order of loops over r and s. */
+static inline size_t px_mode_pairs(size_t rank) {
+    return rank * (rank + 1) / 2;
+}
+/* Normal equations of a class: matrix [3·rank][3·rank], row 3·r + axis, from Σ_k c_rk c_sk M of symmetric 3×3 matrices
+ * M, normal [PX_SYMMETRIC][r ≥ s]. */
+void px_correct_assemble(uint32_t rank, const double *normal, double *matrix);
 /* Makes the weights orthonormal without changing the corrections (modes.c). */
 pelt_result px_correct_orthonormal(const px_correction *c, px_modes *modes, uint32_t rank);
 /* Final form: modes by descending strength, weights with maximum 1. */
 pelt_result px_correct_order(const px_correction *c, px_modes *modes, uint32_t rank);
 
-/* Displacements of normals for the weights found (normals.c). */
+/* Modes of normals, after those of positions are final (normals.c). */
 pelt_result px_correct_normals(px_correction *c);
+/* Whether desc asks for them. */
+static inline bool px_correct_has_normals(const px_correction *c) {
+    return c->desc.normals || c->desc.normal_rank > 0;
+}
 
 /* Stores morphs and weight tracks in the model, as part of an operation (px_operation) (apply.c). */
 pelt_result px_correct_apply(px_correction *c);

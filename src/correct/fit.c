@@ -30,9 +30,6 @@ typedef struct fit_work {
 static size_t square(size_t rank) {
     return rank * rank;
 }
-static size_t pair_count(size_t rank) {
-    return rank * (rank + 1) / 2;
-}
 
 /* Solves (a + ridge) x = b for a [n][n]; adds the ridge to a's diagonal. b becomes x, or 0 if the factorization
  * fails. */
@@ -124,7 +121,7 @@ typedef struct class_scratch {
 static pelt_result table_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const fit_work *f = user;
-    size_t frames = f->c->frame_count, pairs = pair_count(f->rank), rows = PX_SYMMETRIC * count;
+    size_t frames = f->c->frame_count, pairs = px_mode_pairs(f->rank), rows = PX_SYMMETRIC * count;
     px_gemm(1, px_matrix_in(f->c->squares + PX_SYMMETRIC * first * frames, rows, frames),
             px_matrix_in(f->products, frames, pairs), 0,
             px_matrix_of(f->table + PX_SYMMETRIC * first * pairs, rows, pairs));
@@ -133,7 +130,7 @@ static pelt_result table_block(void *user, size_t first, size_t count, size_t bl
 
 static void make_normal(const fit_work *f, size_t class, double *normal) {
     const px_correction *c = f->c;
-    size_t size = PX_SYMMETRIC * pair_count(f->rank);
+    size_t size = PX_SYMMETRIC * px_mode_pairs(f->rank);
     memset(normal, 0, size * sizeof *normal);
     for (uint32_t n = c->class_uses[class]; n < c->class_uses[class + 1]; n++) {
         const double *from = f->table + c->uses[n].couple * size, factor = c->uses[n].factor;
@@ -142,9 +139,9 @@ static void make_normal(const fit_work *f, size_t class, double *normal) {
     }
 }
 
-static void assemble(uint32_t rank, const double *normal, double *matrix) {
+void px_correct_assemble(uint32_t rank, const double *normal, double *matrix) {
     static const uint8_t at[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
-    size_t n = 3 * (size_t)rank, pairs = pair_count(rank), pair = 0;
+    size_t n = 3 * (size_t)rank, pairs = px_mode_pairs(rank), pair = 0;
     for (size_t r = 0; r < rank; r++)
         for (size_t q = 0; q <= r; q++, pair++)
             for (size_t e = 0; e < 9; e++) {
@@ -160,7 +157,7 @@ static double move_class(const fit_work *f, size_t class, const double *right, c
     size_t rank = f->rank, n = 3 * rank;
     px_matrix places = px_modes_of(f->c, f->modes, class, 1, f->rank);
     double error = 0, *left = s->change + n;
-    assemble(f->rank, s->normal, s->matrix);
+    px_correct_assemble(f->rank, s->normal, s->matrix);
     for (size_t e = 0; e < n; e++) {
         double sum = right[e % 3 * rank + e / 3];
         error -= *px_matrix_at(places, e % 3, e / 3) * sum;
@@ -181,7 +178,7 @@ static bool make_scratch(const fit_work *f, px_arena *arena, size_t count, class
     size_t n = 3 * (size_t)f->rank;
     *s = (class_scratch){.wide = PX_NEW(arena, double, 3 * count * f->c->frame_count),
                          .right = PX_NEW(arena, double, n *count),
-                         .normal = PX_NEW(arena, double, PX_SYMMETRIC *pair_count(f->rank)),
+                         .normal = PX_NEW(arena, double, PX_SYMMETRIC *px_mode_pairs(f->rank)),
                          .matrix = PX_NEW(arena, double, n *n),
                          .change = PX_NEW(arena, double, 2 * n)};
     return s->wide && s->right && s->normal && s->matrix && s->change;
@@ -207,7 +204,7 @@ static pelt_result places_block(void *user, size_t first, size_t count, size_t b
 }
 
 static bool make_work(fit_work *f) {
-    size_t pairs = pair_count(f->rank);
+    size_t pairs = px_mode_pairs(f->rank);
     f->products = PX_ALLOC(f->c->context, double, pairs * f->c->frame_count);
     f->table =
         px_alloc(f->c->context, px_mul_size(px_mul_size(f->c->couple_count, PX_SYMMETRIC), pairs), sizeof(double));
@@ -276,7 +273,7 @@ static pelt_result couple_block(void *user, size_t first, size_t count, size_t b
     double *rows = PX_ALLOC(f->c->context, double, (ROWS + n) * n);
     for (size_t p = first; rows && p < first + count; p++) {
         square_couple(f, p, rows, rows + ROWS * n);
-        fold(f->rank, rows + ROWS * n, f->table + p * PX_SYMMETRIC * pair_count(f->rank));
+        fold(f->rank, rows + ROWS * n, f->table + p * PX_SYMMETRIC * px_mode_pairs(f->rank));
     }
     px_free(f->c->context, rows);
     return rows ? PELT_OK : PELT_ERROR_MEMORY;
@@ -303,7 +300,7 @@ static pelt_result right_lane(void *user, size_t first, size_t count, size_t lan
 static void move_frame(const fit_work *f, size_t k, double *matrix, double *change) {
     const px_correction *c = f->c;
     size_t rank = f->rank, frames = c->frame_count;
-    const double *at = f->products + k * pair_count(rank);
+    const double *at = f->products + k * px_mode_pairs(rank);
     for (size_t r = 0; r < rank; r++)
         for (size_t q = 0; q <= r; q++)
             matrix[r * rank + q] = matrix[q * rank + r] = *at++;
@@ -323,7 +320,7 @@ static pelt_result frame_block(void *user, size_t first, size_t count, size_t bl
     (void)block;
     const fit_work *f = user;
     const px_correction *c = f->c;
-    size_t pairs = pair_count(f->rank), rows = PX_SYMMETRIC * (size_t)c->couple_count;
+    size_t pairs = px_mode_pairs(f->rank), rows = PX_SYMMETRIC * (size_t)c->couple_count;
     double *matrix = PX_ALLOC(c->context, double, square(f->rank) + f->rank);
     if (!matrix)
         return PELT_ERROR_MEMORY;

@@ -35,67 +35,68 @@ uint32_t px_correct_pull(const px_correction *c, size_t first, size_t count, dou
 /* ---- Singular vectors ------------------------------------------------------------------------------------- */
 
 typedef struct gram_work {
-    px_correction *c;
+    const px_correction *c;
+    const px_row_source *rows;
     double *sums; /* [group of classes][frame][frame] Gram matrices */
     uint32_t ill[SHARE_COUNT];
 } gram_work;
 
-static void scale_rows(const px_correction *c, size_t first, size_t count, double *rows) {
-    size_t width = 3 * (size_t)c->frame_count;
-    for (size_t u = 0; u < count; u++) {
-        double factor = sqrt(c->shares[first + u]);
-        for (size_t e = u * width; e < (u + 1) * width; e++)
-            rows[e] *= factor;
-    }
-}
-
 static pelt_result gram_block(void *user, size_t first, size_t count, size_t block) {
     gram_work *g = user;
-    const px_correction *c = g->c;
-    size_t frames = c->frame_count;
-    double *rows = PX_ALLOC(c->context, double, 3 * PULL_CLASSES * frames);
+    size_t frames = g->c->frame_count;
+    double *rows = PX_ALLOC(g->c->context, double, 3 * PULL_CLASSES * frames);
     px_matrix sum = px_matrix_of(g->sums + block * frames * frames, frames, frames);
     for (size_t u = first; rows && u < first + count; u += PULL_CLASSES) {
         size_t n = px_min_size(PULL_CLASSES, first + count - u);
-        g->ill[block] += px_correct_pull(c, u, n, rows);
-        scale_rows(c, u, n, rows);
+        g->ill[block] += g->rows->pull(g->rows->user, u, n, rows);
+        for (size_t v = 0; v < n; v++) {
+            double factor = sqrt(g->rows->shares[u + v]);
+            for (size_t e = 3 * v * frames; e < 3 * (v + 1) * frames; e++)
+                rows[e] *= factor;
+        }
         px_syrk(1, px_transposed(px_matrix_of(rows, 3 * n, frames)), 1, sum);
     }
-    px_free(c->context, rows);
+    px_free(g->c->context, rows);
     return rows ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-static pelt_result take_seeds(px_correction *c, double *gram) {
-    size_t frames = c->frame_count;
-    double *values = PX_ALLOC(c->context, double, frames);
-    pelt_result result =
-        values ? px_symmetric_eigen(c->context, px_matrix_of(gram, frames, frames), values) : PELT_ERROR_MEMORY;
-    for (uint32_t r = 0; result == PELT_OK && r < c->rank_most; r++) {
-        memcpy(c->seeds + r * frames, gram + (frames - 1 - r) * frames, frames * sizeof *gram);
-        c->seed_values[r] = fmax(values[frames - 1 - r], 0);
-    }
-    px_free(c->context, values);
-    return result;
-}
-
-pelt_result px_correct_seed(px_correction *c) {
+pelt_result px_correct_singular(const px_correction *c, const px_row_source *rows, uint32_t count, double *vectors,
+                                double *values, uint32_t *ill) {
     size_t frames = c->frame_count, square = frames * frames;
-    gram_work g = {.c = c, .sums = px_alloc(c->context, px_mul_size(SHARE_COUNT, square), sizeof(double))};
-    c->seeds = PX_NEW(c->scratch, double, c->rank_most *frames);
-    c->seed_values = PX_NEW(c->scratch, double, c->rank_most);
-    pelt_result result = g.sums && c->seeds && c->seed_values ? PELT_OK : PELT_ERROR_MEMORY;
-    size_t share = px_max_size(1, px_block_count(c->classes.count, SHARE_COUNT));
+    gram_work g = {c, rows, px_alloc(c->context, px_mul_size(SHARE_COUNT, square), sizeof(double)), {0}};
+    double *all = PX_ALLOC(c->context, double, frames);
+    pelt_result result = g.sums && all ? PELT_OK : PELT_ERROR_MEMORY;
+    size_t share = px_max_size(1, px_block_count(rows->class_count, SHARE_COUNT));
     if (result == PELT_OK)
-        result = px_parallel(c->context, "seeding", c->classes.count, share, gram_block, &g);
+        result = px_parallel(c->context, "seeding", rows->class_count, share, gram_block, &g);
     for (size_t s = 1; result == PELT_OK && s < SHARE_COUNT; s++)
         for (size_t e = 0; e < square; e++)
             g.sums[e] += g.sums[s * square + e];
+    *ill = 0;
     for (size_t s = 0; s < SHARE_COUNT; s++)
-        c->ill_count += g.ill[s];
+        *ill += g.ill[s];
     if (result == PELT_OK)
-        result = take_seeds(c, g.sums);
+        result = px_symmetric_eigen(c->context, px_matrix_of(g.sums, frames, frames), all);
+    for (uint32_t r = 0; result == PELT_OK && r < count; r++) { /* eigenvalues ascend */
+        memcpy(vectors + r * frames, g.sums + (frames - 1 - r) * frames, frames * sizeof *vectors);
+        values[r] = fmax(all[frames - 1 - r], 0);
+    }
+    px_free(c->context, all);
     px_free(c->context, g.sums);
     return result;
+}
+
+static uint32_t pull_places(const void *user, size_t first, size_t count, double *out) {
+    return px_correct_pull(user, first, count, out);
+}
+
+pelt_result px_correct_seed(px_correction *c) {
+    c->seeds = PX_NEW(c->scratch, double, (size_t)c->rank_most * c->frame_count);
+    c->seed_values = PX_NEW(c->scratch, double, c->rank_most);
+    if (!c->seeds || !c->seed_values)
+        return PELT_ERROR_MEMORY;
+    px_row_source rows = {c->classes.count, c->shares, pull_places, c};
+    return px_correct_singular(c, &rows, c->rank_most, c->seeds, c->seed_values, &c->ill_count);
 }
 
 /* ---- The paper's basis ------------------------------------------------------------------------------------ */

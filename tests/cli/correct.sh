@@ -38,8 +38,22 @@ same one.glb four.glb
 
 # Normals, measured on the file as they were while it was made.
 run 0 correct hare.glb hare.obj hare.pc2 -o normals.glb --rank 3 --normals --json normals.json
-out "(skinned, before)"
+out "before corrections"
 json normals.json 'Math.abs(r.skinned_normal_rms - r.normals_after) < 1e-4 && r.normals_after < r.normals_before && r.normal_rms < r.normals_after'
+
+
+# Further targets for normals alone, by either rule of skinning them; positions stay as they were.
+run 0 correct hare.glb hare.obj hare.pc2 -o own.glb --rank 3 --normals --normal-rank 4 --json own.json
+out "4 targets correct normals alone"
+json own.json 'r.normal_rank === 4 && r.normals_after < 0.8 * JSON.parse(require("fs").readFileSync("normals.json")).normals_after'
+json own.json 'Math.abs(r.skinned_normal_rms - r.normals_after) < 1e-4'
+json own.json 'Math.abs(r.error_rms - JSON.parse(require("fs").readFileSync("normals.json")).error_rms) < 1e-6'
+run 0 info own.glb
+out "normal correction 1"
+run 0 correct -q hare.glb hare.obj hare.pc2 -o inverse.glb --rank 0 --normal-rank 4 --normal-rule inverse --json inverse.json
+json inverse.json 'r.rank === 0 && Math.abs(r.inverse_normal_rms - r.normals_after) < 1e-4 && r.normals_after < r.normals_before'
+run 1 correct hare.glb hare.obj hare.pc2 -o no.glb --normal-rank 101
+run 1 correct hare.glb hare.obj hare.pc2 -o no.glb --normal-rule accurate
 
 # An error instead of a rank; 4 when it is missed.
 run 0 correct -q hare.glb hare.obj hare.pc2 -o some.glb --error 0.3 --json some.json

@@ -31,6 +31,8 @@ idle iterations "without fesam" study a.obj a.pc2 --methods svd --iterations 3
 idle rotation-tolerance "without sma" study a.obj a.pc2 --methods fesam --rotation-tolerance 0.1
 idle components "without cpca" study a.obj a.pc2 --methods fesam,svd --components 3
 idle ranks "without svd" study a.obj a.pc2 --methods fesam --ranks 3
+idle normal-rule "without --normals" correct a.glb a.pc2 -o b.glb --normal-rule inverse
+idle normal-rank "without --corrections" study a.obj a.pc2 --corrections 0 --normal-rank 2
 idle basis "without --corrections" study a.obj a.pc2 --corrections 0 --basis rest
 idle mode "without --png" view a.glb -o a.html --mode bones
 idle joint "without --mode weights" view a.glb --png a.png --joint hips

@@ -29,6 +29,7 @@ export const kinds = [
         limits: { assimp: { bound: Infinity, why: "5.2 reads whole-number weights as if they were floats: any place at all" } },
     },
     { name: "correct", quick: true, args: (t) => ["correct", ...t.scene("troll"), t.truth("troll"), "-o", t.out] },
+    { name: "correct --normals --normal-rank 4", args: (t) => ["correct", ...t.scene("troll"), t.truth("troll"), "--normals", "--normal-rank", "4", "-o", t.out] },
     { name: "correct --driver pose", args: (t) => ["correct", ...t.scene("troll"), t.truth("troll"), "--driver", "pose", "-o", t.out] },
     { name: "jiggle", quick: true, args: (t) => ["jiggle", ...t.scene("troll"), "-o", t.out] },
     { name: "jiggle --to 0.5", args: (t) => ["jiggle", ...t.scene("troll"), "--to", "0.5", "-o", t.out] },

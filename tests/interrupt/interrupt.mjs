@@ -34,7 +34,7 @@ const ROWS = [
     ["decompose", ["mesh.obj", "clip.pc2", "-o", "out/a.glb", "-b", "2", "--iterations", "2", "--corrections", "2"], ["a.glb"]],
     ["bind", ["rig.glb", "-o", "out/a.glb", "--resolution", "16"], ["a.glb"]],
     ["bind", ["rig.glb", "-o", "out/a.glb", "--resolution", "16", "--also", "rig.glb=out/b.glb"], ["a.glb", "b.glb"]],
-    ["correct", ["rig.glb", "clip.pc2", "--rank", "1", "-o", "out/a.glb"], ["a.glb"]],
+    ["correct", ["rig.glb", "clip.pc2", "--rank", "1", "--normal-rank", "1", "-o", "out/a.glb"], ["a.glb"]],
     ["correct", ["rig.glb", "--driver", "pose", "--poses", "poses", "-o", "out/a.glb"], ["a.glb"]],
     ["edit", ["rig.glb", "--displace", "numbers", "-o", "out/a.glb"], ["a.glb"]],
     ["jiggle", ["rig.glb", ...jiggle, "-o", "out/a.pc2", "--mesh", "out/a.obj"], ["a.pc2+a.obj"]],

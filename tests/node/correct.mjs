@@ -1,10 +1,11 @@
 // correct.mjs PELT SCENES: what `pelt correct` writes, seen by others. The Khronos validator must find no error and no
 // warning; E_rms recomputed from the GLB by three, morphs and skin, must equal the report to 1 %; targets that are mostly
-// zero are sparse with --sparse. Weights of all keys lie in [0, 1].
+// zero are sparse with --sparse. Weights of all keys lie in [0, 1]. Targets for normals alone move nothing in three and
+// shade as reported; if one target has normals, all have.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { complaints, errorOf, readPc2 } from "./shown.mjs";
+import { complaints, errorOf, readPc2, shadingErrorOf, trianglesOfPoints, verticesOfPoints, withoutNormals } from "./shown.mjs";
 import * as support from "./support.mjs";
 
 const [pelt, scenes] = process.argv.slice(2);
@@ -64,7 +65,8 @@ for (const scene of ["creature", "production"]) {
     support.run(scenes, [scene, "-o", rig, "--vertices", "800", "--frames", "12"]);
     support.run(pelt, ["bake", "-q", rig, "-o", cache]);
     support.run(pelt, ["decompose", "-q", rig, "-o", few, "--bones", "4", "--iterations", "2"]);
-    for (const options of [["--rank", "3"], ["--rank", "3", "--normals"], ["--rank", "3", "--basis", "rest"]]) await check(scene, few, cache, options);
+    for (const options of [["--rank", "3"], ["--rank", "3", "--normals"], ["--rank", "3", "--normal-rank", "2"], ["--rank", "3", "--basis", "rest"]])
+        await check(scene, few, cache, options);
     if (scene !== "creature") continue; // parts of few vertices are not worth it
     // Where the rig itself is right but for a few vertices, sparse targets name only these.
     bumped(cache, inFolder("bumped.pc2"));
@@ -76,4 +78,24 @@ for (const scene of ["creature", "production"]) {
             if (sparse) assert.ok(sparse.count >= 12 && sparse.count <= 60, `${sparse.count} displacements are named`); // rounding of the cache may show elsewhere
         }
     }
+}
+
+// Shading: the normals of three's shader against those of the animation's triangles, as told.
+{
+    const [mesh, cache, rig, file, report] = ["hare.obj", "hare.pc2", "hare.glb", "shaded.glb", "report.json"].map(inFolder);
+    support.run(scenes, ["softbody", "-o", mesh, "--vertices", "600", "--frames", "16"]);
+    withoutNormals(mesh);
+    support.run(pelt, ["convert", "-q", mesh, inFolder("mesh.glb")]);
+    support.run(pelt, ["decompose", "-q", mesh, cache, "-o", rig, "--bones", "4", "--iterations", "3"]);
+    const [frames, vertices] = [readPc2(cache), verticesOfPoints(mesh, inFolder("mesh.glb"))];
+    const seen = [];
+    for (const options of [[], ["--normals"], ["--normal-rank", "3"], ["--normals", "--normal-rank", "3"]]) {
+        support.run(pelt, ["correct", "-q", rig, mesh, cache, "-o", file, "--rank", "3", "--json", report, ...options]);
+        assert.deepEqual(await complaints(file), [], "the validator");
+        const { skinned_normal_degrees: told } = JSON.parse(readFileSync(report));
+        seen.push(await shadingErrorOf(file, frames, 30, trianglesOfPoints(mesh), vertices));
+        console.log(`shading ${options.join(" ")}: reported ${told.toFixed(3)}°, three ${seen.at(-1).toFixed(3)}°`);
+        assert.ok(Math.abs(seen.at(-1) - told) < 0.01 * told + 0.01, `three shades with ${seen.at(-1)}°`);
+    }
+    assert.ok(seen[1] < 0.9 * seen[0] && seen[2] < 0.9 * seen[0] && seen[3] < 0.9 * Math.min(seen[1], seen[2]));
 }
