@@ -4,8 +4,8 @@
  * Prints the table of docs/eigenskin.md: E_rms of the training frames and of those held out, without corrections and
  * with them, driven by the poses alone.
  *
- *   bench_eigenskin [NAME] [OPTION=VALUE…]     only animations whose name begins like this (noise: the arm);
- *                                              settings of pelt_eigenskin
+ *   bench_eigenskin [NAME] [OPTION=VALUE…]     only animations whose name begins like this (noise: the arm; weights: the
+ *                                              arm with given and fitted bone weights); settings of pelt_eigenskin
  */
 #include "animations.h"
 #include "arm.h"
@@ -172,7 +172,7 @@ static pelt_result sum_unseen(pelt_context *context, pelt_model *m, const scene_
 
 /* The error of one arm. */
 static pelt_result run_noise(pelt_context *context, const pelt_eigenskin_desc *desc, double degrees, bool shapes,
-                             uint32_t seed, double *error) {
+                             uint32_t seed, pelt_eigenskin_report *report, double *error) {
     const scene *arm = scene_find("arm");
     const scene_desc size = {.seed = 1};
     pelt_model *m = NULL;
@@ -192,7 +192,7 @@ static pelt_result run_noise(pelt_context *context, const pelt_eigenskin_desc *d
         examples[p] = (pelt_pose_example){pose->name, pose->locals, pose->positions, NULL};
     }
     if (result == PELT_OK)
-        result = pelt_eigenskin(context, m, examples, poses.seen_count, desc, NULL);
+        result = pelt_eigenskin(context, m, examples, poses.seen_count, desc, report);
     if (result == PELT_OK)
         result = sum_unseen(context, m, &poses, &after);
     *error = sqrt(after / before);
@@ -208,12 +208,34 @@ static pelt_result print_noise(pelt_context *context, const pelt_eigenskin_desc 
         for (int shapes = 0; shapes < 2; shapes++)
             for (uint32_t seed = 1; seed <= (n ? SEEDS : 1); seed++) {
                 double error;
-                pelt_result result = run_noise(context, desc, levels[n], shapes, seed, &error);
+                pelt_result result = run_noise(context, desc, levels[n], shapes, seed, NULL, &error);
                 if (result != PELT_OK)
                     return result;
                 most[shapes] = fmax(most[shapes], error);
             }
         printf("| %g | %.3f | %.3f |\n", levels[n], most[0], most[1]);
+    }
+    return PELT_OK;
+}
+
+/* ---- Weights ---------------------------------------------------------------------------------------------- */
+
+/* The arm with the given bone weights, and with those fitted under the corrections. */
+static pelt_result print_weights(pelt_context *context, const pelt_eigenskin_desc *given) {
+    printf("| modes per joint | left out: ratio | rounds | unseen | with `--refit-weights` |\n|---|---|---|---|---|\n");
+    for (uint32_t modes = 1; modes <= 5; modes++) {
+        pelt_eigenskin_report report;
+        double errors[2];
+        for (int refit = 0; refit < 2; refit++) {
+            pelt_eigenskin_desc desc = *given;
+            desc.modes = modes;
+            desc.refit_weights = refit;
+            pelt_result result = run_noise(context, &desc, 0, false, 1, &report, &errors[refit]);
+            if (result != PELT_OK)
+                return result;
+        }
+        printf("| %u | %.3f | %u | %.3f | %.3f |\n", modes, report.refit_ratio, report.refit_rounds, errors[0],
+               errors[1]);
     }
     return PELT_OK;
 }
@@ -242,6 +264,8 @@ int main(int count, char **texts) {
     const char *name = read_arguments(context, count, texts, &desc);
     if ((!name || strcmp(name, "noise") == 0) && print_noise(context, &desc) != PELT_OK)
         printf("noise: %s\n", pelt_error_text(context));
+    if (name && strcmp(name, "weights") == 0 && print_weights(context, &desc) != PELT_OK)
+        printf("weights: %s\n", pelt_error_text(context));
     printf("| animation | poses | modes | learned | with modes | held out | with modes | less | errors | left out |\n"
            "|---|---|---|---|---|---|---|---|---|---|\n");
     for (size_t n = 0; n < ANIMATION_COUNT; n++)

@@ -7,6 +7,7 @@
  *   bench_hand settings  unseen error by settings
  *   bench_hand coupled   unseen error of joints that drive alone and as pairs, with COUPLED more training
  *                        poses of all joints
+ *   bench_hand weights   error with the given bone weights and with those fitted under the corrections
  *   [VERTICES]           of the hand; default 7000, as the paper's mesh of 13,976 triangles
  */
 #include "hand.h"
@@ -218,6 +219,32 @@ static pelt_result print_own_settings(const work *w) {
     return print_settings(w, list, sizeof list / sizeof list[0]);
 }
 
+/* Bone weights as given and fitted under the corrections, by eigendisplacements per joint. */
+static pelt_result print_weights(const work *w) {
+    static const char *const modes[] = {"1", "3", "5"};
+    printf(
+        "| eigendisplacements per joint | left out: ratio | rounds | training | with `--refit-weights` | unseen | with "
+        "`--refit-weights` |\n"
+        "|---|---|---|---|---|---|---|\n");
+    for (size_t n = 0; n < sizeof modes / sizeof modes[0]; n++) {
+        double errors[2][ERRORS];
+        pelt_eigenskin_report report;
+        for (int refit = 0; refit < 2; refit++) {
+            setting s = {"", NULL, {{"modes", modes[n]}, {refit ? "refit-weights" : NULL, NULL}}};
+            pelt_model *m = NULL;
+            pelt_result result = learn(w, &s, &m, &report);
+            if (result == PELT_OK)
+                result = measure(w, m, 1000, errors[refit]);
+            pelt_model_destroy(m);
+            if (result != PELT_OK)
+                return result;
+        }
+        printf("| %s | %.3f | %u | %.3f | %.3f | %.3f | %.3f |\n", modes[n], report.refit_ratio, report.refit_rounds,
+               errors[0][TRAINING], errors[1][TRAINING], errors[0][UNSEEN], errors[1][UNSEEN]);
+    }
+    return PELT_OK;
+}
+
 int main(int count, char **texts) {
     const char *name = count > 1 ? texts[1] : "curve";
     scene_desc size = {.vertex_count = count > 2 ? (uint32_t)strtoul(texts[2], NULL, 10) : 7000};
@@ -232,6 +259,7 @@ int main(int count, char **texts) {
         result = (strcmp(name, "joints") == 0     ? print_joints
                   : strcmp(name, "settings") == 0 ? print_own_settings
                   : strcmp(name, "coupled") == 0  ? print_coupled
+                  : strcmp(name, "weights") == 0  ? print_weights
                                                   : print_curve)(&w);
     if (result != PELT_OK)
         fprintf(stderr, "bench_hand: %s\n", pelt_error_text(w.context));

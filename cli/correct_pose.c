@@ -234,6 +234,10 @@ static void report_json(const work *w, double seconds) {
     json_count(json, "morphs", r->morph_count);
     json_reals(json, "errors", r->errors, count);
     json_real(json, "left_out_error", r->left_out_error);
+    if (w->desc.refit_weights) {
+        json_count(json, "refit_rounds", r->refit_rounds);
+        json_real(json, "refit_ratio", r->refit_ratio);
+    }
     json_count(json, "ill_conditioned", r->ill_conditioned);
     if (!isnan(r->normals_before)) {
         json_real(json, "normals_before", r->normals_before);
@@ -292,6 +296,9 @@ static void report_table(const work *w, double seconds) {
     for (uint32_t m = 0; m <= r->mode_count; m++)
         table_row(&table, m ? "" : "error", "%.4g with %u mode%s per joint", r->errors[m], m, m == 1 ? "" : "s");
     table_row(&table, "left out", "error %.4g of each pose by the others", r->left_out_error);
+    if (r->refit_rounds)
+        table_row(&table, "weights", "fitted %s; poses that were left out: error × %.3g",
+                  r->refit_rounds == 1 ? "once" : "twice", r->refit_ratio);
     table_misfit(&table, "in the file", &w->seen, &w->fit);
     table_misfit(&table, "unseen", &w->unseen, &w->check);
     table_joints(&table, w);
@@ -342,6 +349,12 @@ static void warn_of_poses(const work *w) {
     if (r->odd_count)
         warn(w->session, "%u of %u examples in the rest pose have another shape than it; nothing was learned from them",
              r->odd_count, r->rest_count);
+    if (w->desc.refit_weights && isnan(r->refit_ratio))
+        warn(w->session, "the bone weights are kept: there are too few examples to leave a third of them out");
+    else if (w->desc.refit_weights && r->refit_rounds == 0)
+        warn(w->session,
+             "the bone weights are kept: with fitted ones, the error of left-out poses is %.3g of that before",
+             r->refit_ratio);
     if (w->desc.exact && r->errors[r->mode_count] > EXACT)
         warn(w->session, "the examples are not met exactly, with %u modes for each joint", r->mode_count);
     free(none);

@@ -49,6 +49,9 @@ typedef struct pelt_eigenskin_desc {
     /* a joint and the driving joint above it that rotate together in four examples or more also drive as a pair, by
      * their common rotation, if that lowers the leave-one-out error by 2 %; default false */
     bool coupled;
+    /* fit the skin's weights and the corrections in turn, if that lowers the error of left-out examples (three-fold
+     * cross-validation) by 2 %; default false. Needs six examples */
+    bool refit_weights;
     /* name of the joint that the roots of a flat skeleton (weighted joints without a weighted joint above them,
      * where there are several) are measured against; NULL (default): for each the joint that shares most vertices
      * with it, else the nearest */
@@ -109,7 +112,11 @@ typedef struct pelt_eigenskin_report {
     double left_out_error;
     double normals_before; /* RMS difference of unit normals, skinned by cofactors; NaN without desc.normals */
     double normals_after;  /* the same with the corrections */
-    uint32_t joint_count;  /* length of `joints` */
+    uint32_t refit_rounds; /* rounds in which the skin's weights were fitted; 0: they were kept */
+    /* error of left-out examples with the best weights found, as a fraction of that with the given ones; NaN: none
+     * were tried */
+    double refit_ratio;
+    uint32_t joint_count;               /* length of `joints` */
     const pelt_eigenskin_joint *joints; /* [joint_count] joints that drive; lives in the model */
 } pelt_eigenskin_report;
 

@@ -37,6 +37,8 @@ static const pelt_option options[] = {
      "meet the examples as far as supports and modes allow: expect no noise, and trust every joint in full"},
     {"coupled", 0, PELT_OPTION_FLAG, FIELD(coupled), NULL, 0, 0, NULL, NULL,
      "joints that bend together with the one above also drive as pairs, where that predicts left-out poses better"},
+    {"refit-weights", 0, PELT_OPTION_FLAG, FIELD(refit_weights), NULL, 0, 0, NULL, NULL,
+     "fit bone weights and corrections in turn, where that predicts left-out poses better"},
     {"against", 0, PELT_OPTION_TEXT, FIELD(against), NULL, 0, 0, NULL, "JOINT",
      "what joints of a flat skeleton turn against; without this the one they share most vertices with"},
     {"centres", 0, PELT_OPTION_UINT, FIELD(centres), "64", 2, CENTRES_MAX, NULL, "N",
@@ -167,6 +169,8 @@ static pelt_result try_pairs(px_eigenskin *e, uint32_t pairs) {
 
 static pelt_result fit(px_eigenskin *e, const pelt_eigenskin_joint **joints) {
     PX_TRY(check(e));
+    if (e->desc.refit_weights)
+        PX_TRY(px_eigenskin_refit_weights(e));
     if (e->desc.exact) {
         e->desc.interpolate = true;
         e->desc.support = 0;
@@ -207,6 +211,7 @@ pelt_result pelt_eigenskin(pelt_context *context, pelt_model *model, const pelt_
                       .example_count = example_count,
                       .desc = settings,
                       .normal_rms = {NAN, NAN},
+                      .refit_ratio = NAN,
                       .scratch = px_arena_create(context)};
     if (!e.scratch)
         return PELT_ERROR_MEMORY;
@@ -229,6 +234,8 @@ pelt_result pelt_eigenskin(pelt_context *context, pelt_model *model, const pelt_
                                           .left_out_error = e.left_out,
                                           .normals_before = e.normal_rms[0],
                                           .normals_after = e.normal_rms[1],
+                                          .refit_rounds = e.refit_rounds,
+                                          .refit_ratio = e.refit_ratio,
                                           .joint_count = e.bend_count,
                                           .joints = joints};
     px_arena_destroy(e.scratch);

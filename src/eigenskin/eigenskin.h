@@ -114,6 +114,8 @@ typedef struct px_eigenskin {
     double *errors;          /* [desc.modes + 1] relative error by number of modes; in the model's memory */
     double normal_rms[2];    /* RMS error of normals before and after */
     uint32_t morph_count;    /* number of morphs added */
+    uint32_t refit_rounds;   /* rounds that fitted bone weights; 0: none helped */
+    double refit_ratio;      /* error of left-out examples with the best weights tried / with the given ones */
 } px_eigenskin;
 
 static inline const float *px_eigenskin_rest(const px_eigenskin *e, uint32_t joint) {
@@ -124,6 +126,8 @@ static inline px_matrix px_class_rows(const px_eigenskin *e, double *array, size
     return px_matrix_of(array + class * e->width * e->pose_count, e->width, e->pose_count);
 }
 
+/* Replaces the bone weights of the model if others, with corrections, predict left-out examples better (weights.c). */
+pelt_result px_eigenskin_refit_weights(px_eigenskin *e);
 /* Fills the hierarchy (hierarchy.c). */
 pelt_result px_eigenskin_find_hierarchy(px_eigenskin *e);
 /* Finds driving joints, their centres and distinct poses. With desc.exact, fails if two examples have the same pose

@@ -20,6 +20,19 @@ json r.json 'r.joints.map(j => j.name).join() === "shoulder,elbow,wrist" && r.jo
 json r.json 'r.morphs === r.joints.reduce((s, j) => s + j.modes, 0) && r.settings.driver === "pose"'
 json r.json 'r.curves[0].points.length === r.errors.length && r.bytes_out > r.bytes_in'
 
+# Bone weights fitted under the corrections, or kept, with a warning, where left-out poses are predicted no better.
+run 0 correct arm.glb --driver pose --poses poses --unseen unseen --refit-weights -o refit.glb --json w.json
+out "fitted once"
+no_err
+json w.json 'r.refit_rounds > 0 && r.refit_ratio < 0.98 && r.unseen.error < JSON.parse(require("fs").readFileSync("r.json")).unseen.error'
+run 0 compare arm.glb refit.glb --json c.json
+json c.json 'r.weights.l1_mean > 1e-3'
+run 0 correct refit.glb --driver pose --poses poses --refit-weights -o kept.glb --json w.json
+err "bone weights are kept"
+json w.json 'r.refit_rounds === 0'
+run 1 correct arm.glb arm.pc2 -o no.glb --refit-weights
+err "is for --driver pose"
+
 # A motion that is put on the rig later is corrected too.
 run 0 retarget better.glb arm.glb --name again --replace -o again.glb
 run 0 compare better.glb again.glb --json c.json
