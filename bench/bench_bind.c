@@ -5,8 +5,8 @@
  * reason. The measures of the artist's weights against themselves must be 0, or the program stops.
  *
  *   bench_bind [FILTER] [--set NAME=VALUE]… [--threads N]
- *              [--worst | --fit | --invariance | --robots | --scaling | --paper | --apply | --defects | --methods |
- *               --coarse | --curve]
+ *              [--worst | --fit | --invariance | --robots | --scaling | --paper | --apply | --defects |
+ *               --methods | --coarse | --curve | --figures | --distances]
  *
  *   FILTER        only files whose path contains this
  *   --set         an option of the binder: method=geodesic, resolution=128
@@ -24,6 +24,8 @@
  *   --methods     methods against the artists' weights, and the effect of a limit of four influences
  *   --coarse      how weights of the paper's method change on coarser grids
  *   --curve       the paper's weighting function
+ *   --figures     the default and other settings against the artists' weights
+ *   --distances   distances and curves of --method geodesic against the artists' weights
  *
  * --invariance, --scaling, --paper, --defects and --coarse take a few characters of different kinds unless there is a
  * FILTER.
@@ -40,10 +42,18 @@ static bool parse(int argc, char **argv, bind_bench *b, table_fn **table) {
     static const struct {
         const char *name;
         table_fn *table;
-    } tables[] = {{"--fit", bind_fit},         {"--invariance", bind_invariance}, {"--robots", bind_robots},
-                  {"--scaling", bind_scaling}, {"--paper", bind_paper},           {"--apply", bind_apply},
-                  {"--defects", bind_defects}, {"--methods", bind_methods},       {"--coarse", bind_coarse},
-                  {"--curve", bind_curve}};
+    } tables[] = {{"--fit", bind_fit},
+                  {"--invariance", bind_invariance},
+                  {"--robots", bind_robots},
+                  {"--scaling", bind_scaling},
+                  {"--paper", bind_paper},
+                  {"--apply", bind_apply},
+                  {"--defects", bind_defects},
+                  {"--methods", bind_methods},
+                  {"--coarse", bind_coarse},
+                  {"--curve", bind_curve},
+                  {"--figures", bind_figures_table},
+                  {"--distances", bind_distances}};
     for (int a = 1; a < argc; a++) {
         bool known = false;
         for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
@@ -73,7 +83,7 @@ int main(int argc, char **argv) {
     if (!parse(argc, argv, &b, &table)) {
         fprintf(stderr, "usage: bench_bind [FILTER] [--set NAME=VALUE]… [--threads N] "
                         "[--worst | --fit | --invariance | --robots | --scaling | --paper | --apply | --defects | "
-                        "--methods | --coarse | --curve]\n");
+                        "--methods | --coarse | --curve | --figures | --distances]\n");
         return 1;
     }
     pelt_context_desc desc = pelt_context_desc_default();

@@ -51,7 +51,9 @@ static bool meets(const px_surface *surface, uint32_t triangle, const float from
 /* One ray after the other. */
 static bool blocks(const px_surface *surface, const float from[3], const float way[3]) {
     uint32_t stack[64], depth = 0;
-    const float inverse[3] = {1 / way[0], 1 / way[1], 1 / way[2]};
+    float inverse[3]; /* finite: a ray along a side of a box is inside it, not 0 · ∞ */
+    for (int c = 0; c < 3; c++)
+        inverse[c] = way[c] == 0 ? 1e30f : 1 / way[c];
     stack[depth++] = 0;
     while (depth > 0) {
         uint32_t at = stack[--depth];
@@ -138,8 +140,9 @@ static void print_rays(pelt_context *context, const char *name, uint32_t vertice
     }
     double plain = (double)cast * CLOCKS_PER_SEC / (double)(middle - start) / 1e6,
            fast = (double)cast * CLOCKS_PER_SEC / (double)(end - middle) / 1e6;
-    printf("%-12s %8zu %8u %10zu %8.3f %10.2f %10.2f %8.1f %10zu\n", name, count, mesh->triangle_count, cast,
+    printf("| %s | %zu | %u | %zu | %.3f | %.2f | %.2f | %.1f | %zu |\n", name, count, mesh->triangle_count, cast,
            1 - (double)open[1] / (double)cast, plain, fast, fast / plain, differ);
+    fflush(stdout);
     px_view_free(context, &view);
     pelt_model_destroy(model);
     px_arena_destroy(arena);
@@ -147,30 +150,45 @@ static void print_rays(pelt_context *context, const char *name, uint32_t vertice
 
 /* ---- Patterns --------------------------------------------------------------------------------------------- */
 
-static const uint32_t ranks[] = {1, 2, 3, 4, 6, 8, 12, 16};
+#define RANKS 8
+static const uint32_t ranks[RANKS] = {1, 2, 3, 4, 6, 8, 12, 16};
 
-static void print_light(pelt_context *context, const char *name, uint32_t kind) {
+/* E_rms of truncated SVD and of NMF by rank, for one scene. */
+static void measure_patterns(pelt_context *context, const char *name, uint32_t kind, double errors[RANKS][2]) {
     scene_desc size = {.vertex_count = 1500, .frame_count = 32, .seed = 1};
     px_light l = {.context = context, .desc = pelt_light_desc_default(), .arena = px_arena_create(context)};
     l.desc.kind = kind;
     l.desc.directions = 128;
     must(context, scene_find(name)->make(context, &size, &l.model));
     must(context, px_light_take(&l));
-    printf("%s, %s: %u frames, %u vertices\n%8s %8s %8s %8s\n", name, kind == PELT_LIGHT_SKY ? "sky" : "ambient",
-           l.frame_count, l.model->mesh.weld.count, "rank", "SVD", "NMF", "ratio");
-    for (size_t r = 0; r < PX_COUNT(ranks) && ranks[r] < l.frame_count; r++) {
-        double *weights = PX_NEW(l.arena, double, (size_t)l.frame_count *ranks[r]), error;
+    for (size_t r = 0; r < RANKS; r++) {
+        double *weights = PX_NEW(l.arena, double, (size_t)l.frame_count *ranks[r]);
         double *patterns = PX_NEW(l.arena, double, ranks[r] * l.column_count), bounds[PELT_LIGHT_RANK_MAX + 1];
         must(context, weights && patterns ? PELT_OK : PELT_ERROR_MEMORY);
         must(context,
              px_light_svd(context, l.colors, l.frame_count, l.column_count, ranks[r], weights, patterns, bounds));
         must(context, px_light_nmf(context, l.colors, l.frame_count, l.column_count, ranks[r], weights, patterns));
         must(context, px_light_error(context, l.colors, l.frame_count, l.column_count, ranks[r], weights, patterns,
-                                     &error, NULL));
-        printf("%8u %8.4f %8.4f %8.3f\n", ranks[r], bounds[ranks[r]], error, error / bounds[ranks[r]]);
+                                     &errors[r][1], NULL));
+        errors[r][0] = bounds[ranks[r]];
     }
     pelt_model_destroy(l.model);
     px_arena_destroy(l.arena);
+}
+
+static void print_patterns(pelt_context *context) {
+    double errors[3][RANKS][2];
+    measure_patterns(context, "troll", PELT_LIGHT_AMBIENT, errors[0]);
+    measure_patterns(context, "creature", PELT_LIGHT_AMBIENT, errors[1]);
+    measure_patterns(context, "production", PELT_LIGHT_SKY, errors[2]);
+    printf("\n| patterns | troll, ambient: SVD | NMF | creature, ambient: SVD | NMF | production, sky: SVD | NMF |\n"
+           "|---|---|---|---|---|---|---|\n");
+    for (size_t r = 0; r < RANKS; r++) {
+        printf("| %u |", ranks[r]);
+        for (int n = 0; n < 3; n++)
+            printf(" %.4f | %.4f |", errors[n][r][0], errors[n][r][1]);
+        printf("\n");
+    }
 }
 
 /* RMS errors of transfer vectors by rank, as a table of docs/light.md. */
@@ -217,14 +235,13 @@ int main(int argument_count, char **arguments) {
         pelt_context_destroy(context);
         return 0;
     }
-    printf("million rays per CPU second\n%-12s %8s %8s %10s %8s %10s %10s %8s %10s\n", "scene", "vertices", "faces",
-           "rays", "blocked", "ray by ray", "here", "ratio", "differ");
+    printf("Million rays per CPU second\n\n"
+           "| scene | vertices | triangles | rays | blocked | ray by ray | now | ratio | differ |\n"
+           "|---|---|---|---|---|---|---|---|---|\n");
     print_rays(context, "troll", 6000);
     print_rays(context, "production", 6000);
     print_rays(context, "production", 60000);
-    print_light(context, "troll", PELT_LIGHT_AMBIENT);
-    print_light(context, "creature", PELT_LIGHT_AMBIENT);
-    print_light(context, "production", PELT_LIGHT_SKY);
+    print_patterns(context);
     pelt_context_destroy(context);
     return 0;
 }

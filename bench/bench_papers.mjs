@@ -1,5 +1,5 @@
-// bench_papers.mjs BIN TABLE [NAME]: the tables of docs/papers/fesam.md and docs/papers/sma.md, by `pelt study` and `pelt decompose` on the
-// animations of the papers that are in the data. TABLE: fesam, fesam-time, convergence, sma, epsilon, rank, weights. NAME: only this animation, in the first three.
+// bench_papers.mjs BIN [TABLE [NAME]]: the tables of docs/papers/fesam.md and docs/papers/sma.md, by `pelt study` and `pelt decompose` on the
+// animations of the papers that are in the data. TABLE: fesam, fesam-time, convergence, sma, epsilon, rank, weights; all without it. NAME: only this animation, in the first three.
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import * as support from "../tests/node/support.mjs";
@@ -105,5 +105,5 @@ const tables = {
             print(r.method, ...r.weight_quantiles.map((w) => (Math.abs(w) < 5e-4 ? "0" : w.toPrecision(2))));
     },
 };
-if (!tables[table]) throw new Error(`there is no table ${table}; there are ${Object.keys(tables).join(", ")}`);
-tables[table]();
+if (table && !tables[table]) throw new Error(`there is no table ${table}; there are ${Object.keys(tables).join(", ")}`);
+for (const name of table ? [table] : Object.keys(tables)) tables[name]();

@@ -247,7 +247,7 @@ static void print_row(const frame *f, const char *name, const char *arrays, long
     measure(f, PLAIN, UNPACKED, rounds, seconds);
     measure(f, UNPACKED, WAYS, rounds / 10 + 1, seconds); /* separately: it would evict the others from the cache */
     size_t blocks = (f->packed.vertex_count + PELT_MORPH_BLOCK - 1) / PELT_MORPH_BLOCK;
-    printf("| %-10s | %u | %u | %4.1f | %-24s | %3.0f | %.2f | %.2f | %5.2f |\n", name, f->packed.vertex_count,
+    printf("| %s | %u | %u | %.1f | %s | %.0f | %.2f | %.2f | %.2f |\n", name, f->packed.vertex_count,
            f->model->driver_count * MODES, (double)f->packed.offsets[blocks] / (double)blocks, arrays,
            1e6 * seconds[PLAIN], seconds[DRIVERS] / seconds[PLAIN], seconds[PACKED] / seconds[PLAIN],
            seconds[UNPACKED] / seconds[PLAIN]);
@@ -285,7 +285,9 @@ int main(int argc, char **argv) {
         return 1;
     printf("%u modes a joint, %u example poses, least of %ld rounds on one thread, %s\n", MODES, CENTRES, rounds,
            pelt_simd_name(pelt_simd_best()));
-    printf("| rig | vertices | morphs | a vertex | arrays | plain µs | drivers × plain | all × plain | unpacked |\n");
+    printf(
+        "| rig | vertices | morphs | of a block | arrays | skin alone, µs | drivers, × | all, × | all, unpacked, × |\n"
+        "|---|---:|---:|---:|---|---:|---:|---:|---:|\n");
     bench(context, "chain", make_chain(context), rounds);
     bench(context, "production", make_character(context), rounds);
     pelt_context_destroy(context);

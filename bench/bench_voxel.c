@@ -271,7 +271,7 @@ static void take_away(subject *s, damage kind, uint32_t *triangles) {
     }
 }
 
-static pelt_result agreement_row(pelt_context *context, const char *name, subject *s) {
+static pelt_result agreement_row(pelt_context *context, const char *name, subject *s, shares sums[DAMAGE_COUNT]) {
     shares out[DAMAGE_COUNT];
     uint32_t *triangles = PX_ALLOC(context, uint32_t, (size_t)s->mesh->triangle_count * 3);
     pelt_result result = triangles ? PELT_OK : PELT_ERROR_MEMORY;
@@ -282,6 +282,11 @@ static pelt_result agreement_row(pelt_context *context, const char *name, subjec
     px_free(context, triangles);
     if (result != PELT_OK)
         return result;
+    for (damage d = WHOLE; d < DAMAGE_COUNT; d++) {
+        sums[d].agree += out[d].agree;
+        sums[d].leaks += out[d].leaks;
+        sums[d].missed += out[d].missed;
+    }
     const px_voxels *v = &out[WHOLE].voxels;
     printf("| %-22s | %5u | %5.2f | %3u × %3u × %3u | %6u | %6u |", base_name(name), s->mesh->triangle_count,
            open_edges(s->mesh), v->grid.size[0], v->grid.size[1], v->grid.size[2], v->count, v->interior_count);
@@ -293,6 +298,8 @@ static pelt_result agreement_row(pelt_context *context, const char *name, subjec
 }
 
 static int agreement(uint32_t resolution) {
+    shares sums[DAMAGE_COUNT] = {0};
+    uint32_t count = 0;
     printf("| mesh | triangles | open edges %% | grid | occupied | interior | agree %% | leaks %% | missed %% "
            "| scattered: agree | leaks | missed | balls: agree | leaks | missed |\n"
            "|---|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
@@ -304,12 +311,18 @@ static int agreement(uint32_t resolution) {
         pelt_model *model = open_mesh(context, meshes[m], &s);
         if (model) {
             s.grid = grid_of(s.mesh, resolution);
-            if (agreement_row(context, meshes[m], &s) != PELT_OK)
+            if (agreement_row(context, meshes[m], &s, sums) == PELT_OK)
+                count++;
+            else
                 printf("failed: %s\n", pelt_error_text(context));
         }
         pelt_model_destroy(model);
         pelt_context_destroy(context);
     }
+    printf("| mean | | | | | |");
+    for (damage d = WHOLE; d < DAMAGE_COUNT && count > 0; d++)
+        printf(" %6.2f | %5.2f | %5.2f |", sums[d].agree / count, sums[d].leaks / count, sums[d].missed / count);
+    printf("\n");
     return 0;
 }
 
@@ -372,19 +385,14 @@ static int time_size(const char *name, uint32_t resolution, uint32_t thread_coun
 }
 
 static int times(const char *name) {
-    printf("\n%s, milliseconds, best of %d; MB is the peak beside the mesh, with two threads:\n\n"
-           "| resolution | occupied | interior | voxels, 1 thread | 2 threads | neighbours, 1 | 2 | MB | bytes per "
-           "voxel |\n"
-           "|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
-           base_name(name), ROUNDS);
     for (uint32_t resolution = 64; resolution <= 1024; resolution *= 2) {
         timing t[2];
         for (uint32_t n = 0; n < 2; n++)
             if (time_size(name, resolution, n + 1, &t[n]) != 0)
                 return 1;
-        printf("| %4u | %8u | %8u | %7.1f | %7.1f | %6.1f | %6.1f | %7.1f | %5.1f |\n", resolution, t[1].count,
-               t[1].interior_count, 1e3 * t[0].make, 1e3 * t[1].make, 1e3 * t[0].neighbours, 1e3 * t[1].neighbours,
-               t[1].megabytes, t[1].megabytes * 1048576 / t[1].count);
+        printf("| %-22s | %4u | %8u | %8u | %7.1f | %7.1f | %6.1f | %6.1f | %7.1f | %5.1f |\n", base_name(name),
+               resolution, t[1].count, t[1].interior_count, 1e3 * t[0].make, 1e3 * t[1].make, 1e3 * t[0].neighbours,
+               1e3 * t[1].neighbours, t[1].megabytes, t[1].megabytes * 1048576 / t[1].count);
         fflush(stdout);
     }
     return 0;
@@ -397,6 +405,12 @@ int main(int argc, char **argv) {
         return 2;
     }
     int code = agreement((uint32_t)resolution);
+    printf(
+        "\nMilliseconds, best of %d; MB is the peak beside the mesh, with two threads:\n\n"
+        "| mesh | resolution | occupied | interior | voxels, 1 thread | 2 threads | neighbours, 1 | 2 | MB | bytes per "
+        "voxel |\n"
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        ROUNDS);
     if (code == 0)
         code = times("char-rocketbox/Male_Adult_01.glb");
     return code ? code : times("char-makehuman/human_game.glb");

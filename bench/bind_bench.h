@@ -44,5 +44,7 @@ int bind_defects(pelt_context *context, const bind_bench *b);
 int bind_methods(pelt_context *context, const bind_bench *b);
 int bind_coarse(pelt_context *context, const bind_bench *b);
 int bind_curve(pelt_context *context, const bind_bench *b);
+int bind_figures_table(pelt_context *context, const bind_bench *b);
+int bind_distances(pelt_context *context, const bind_bench *b);
 
 #endif

@@ -4,6 +4,8 @@
  *   --methods   figures 2 and 8: methods against the artists' weights, and what a limit of four influences takes away
  *   --coarse    figure 7: how weights change on coarser grids
  *   --curve     figure 5: the weighting function, relative to its value at distance 0.05
+ *
+ * and of docs/bind.md: --figures and --distances, settings against the artists' weights.
  */
 #include "bind_bench.h"
 #include "rig_measures.h"
@@ -157,6 +159,95 @@ int bind_methods(pelt_context *context, const bind_bench *b) {
     }
     characters_free(&list);
     return code;
+}
+
+/* ---- Settings against the artists' weights ------------------------------------------------------------------- */
+
+#define MAX_CHARACTERS 256
+
+typedef struct setting_row {
+    const char *name, *settings[4];
+} setting_row;
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Binds all characters and prints a row of means. */
+static int print_setting(pelt_context *context, const bind_bench *b, const character_list *list,
+                         const setting_row *row) {
+    double l1s[MAX_CHARACTERS], l1 = 0, clip = 0, bend = 0;
+    uint32_t count = 0, clip_count = 0;
+    bind_bench own = *b;
+    int code = 0;
+    for (size_t s = 0; s < PX_COUNT(row->settings) && row->settings[s]; s++)
+        set(&own, row->settings[s]);
+    for (size_t c = 0; c < list->count && count < MAX_CHARACTERS; c++) {
+        pelt_model *artist = NULL, *model = NULL;
+        const char *reason = NULL;
+        rig_measures measures;
+        bind_figures figures;
+        pelt_result result = character_load(context, &list->items[c], &artist, &reason);
+        if (result == PELT_OK && !reason)
+            result = bind_loaded(context, &own, NULL, &list->items[c], &model, &figures);
+        if (result == PELT_OK && !reason)
+            result = rig_compare(context, artist, model, NULL, &measures);
+        pelt_model_destroy(artist);
+        pelt_model_destroy(model);
+        if (result != PELT_OK) {
+            fprintf(stderr, "failed: %s: %s\n", list->items[c].name, pelt_error_text(context));
+            code = 1;
+        }
+        if (result != PELT_OK || reason)
+            continue;
+        l1 += l1s[count++] = measures.l1;
+        bend += measures.bend_pooled;
+        if (!isnan(measures.clip_percent)) {
+            clip += measures.clip_percent;
+            clip_count++;
+        }
+    }
+    if (count == 0)
+        return 1;
+    qsort(l1s, count, sizeof *l1s, ascending);
+    printf("| %s | %u | %.3f | %.3f | %.3f | %.3f |\n", row->name, count, l1 / count,
+           0.5 * (l1s[(count - 1) / 2] + l1s[count / 2]), clip_count ? clip / clip_count : NAN, bend / count);
+    fflush(stdout);
+    return code;
+}
+
+static int print_settings(pelt_context *context, const bind_bench *b, const setting_row *rows, size_t row_count) {
+    character_list list = characters_find(b->filter);
+    int code = 0;
+    printf("| settings | characters | L1, mean | median | E %% | R |\n"
+           "|---|---:|---:|---:|---:|---:|\n");
+    for (size_t r = 0; r < row_count; r++)
+        code |= print_setting(context, b, &list, &rows[r]);
+    characters_free(&list);
+    return code;
+}
+
+int bind_figures_table(pelt_context *context, const bind_bench *b) {
+    static const setting_row rows[] = {
+        {"default", {NULL}},
+        {"`--joints all`", {"joints=all"}},
+        {"`--resolution 128`", {"resolution=128"}},
+        {"`--rigid-parts off`", {"rigid-parts=off"}},
+        {"`--method geodesic --curve paper`", {"method=geodesic", "curve=paper"}},
+        {"`--method geodesic`", {"method=geodesic"}},
+    };
+    return print_settings(context, b, rows, PX_COUNT(rows));
+}
+
+int bind_distances(pelt_context *context, const bind_bench *b) {
+    static const setting_row rows[] = {
+        {"`--distance paper --curve sharp`", {"method=geodesic", "distance=paper", "curve=sharp"}},
+        {"`--distance isotropic --curve sharp`", {"method=geodesic", "distance=isotropic", "curve=sharp"}},
+        {"`--distance paper --curve paper`", {"method=geodesic", "distance=paper", "curve=paper"}},
+        {"`--distance isotropic --curve paper`", {"method=geodesic", "distance=isotropic", "curve=paper"}},
+    };
+    return print_settings(context, b, rows, PX_COUNT(rows));
 }
 
 /* ---- Coarse grids ------------------------------------------------------------------------------------------------ */

@@ -86,9 +86,14 @@ int bind_fit(pelt_context *context, const bind_bench *b) {
             rights[k] += found && right;
         }
     }
-    for (size_t k = 0; k < PX_COUNT(changes); k++)
-        printf("scaled by %g, turned by %g about %c: %u of %u called wrong, %u mended right\n", changes[k].scale,
-               changes[k].degrees, "xyz"[changes[k].axis], counts[k], characters, rights[k]);
+    printf("\n| skeleton scaled by | turned | characters | called wrong | corrected by that factor and turn |\n"
+           "|---:|---:|---:|---:|---:|\n");
+    for (size_t k = 0; k < PX_COUNT(changes); k++) {
+        printf("| %.3g |", changes[k].scale);
+        if (changes[k].degrees != 0)
+            printf(" %.0f° about %c", changes[k].degrees, "xyz"[changes[k].axis]);
+        printf(" | %u | %u | %u |\n", characters, counts[k], rights[k]);
+    }
     characters_free(&list);
     return code;
 }

@@ -271,8 +271,21 @@ static pelt_result bind_hanging(pelt_context *context, const bind_bench *b, cons
     return result;
 }
 
+static struct {
+    double l1[2], right[2];
+    uint32_t count;
+} sums; /* over the skeletons of the table */
+
+static void add_to_means(const double l1[2], const double right[2]) {
+    for (int n = 0; n < 2; n++) {
+        sums.l1[n] += l1[n];
+        sums.right[n] += right[n];
+    }
+    sums.count++;
+}
+
 static pelt_result run(pelt_context *context, const bind_bench *b, const character *c) {
-    static const char *const settings[] = {"rigid-parts=off", "rigid-parts=auto"};
+    static const char *const settings[2] = {"rigid-parts=off", "rigid-parts=auto"};
     pelt_model *model = NULL;
     PX_TRY(pelt_load(context, (const char *const[]){c->path}, 1, NULL, &model));
     pelt_affine *globals = calloc(model->skeleton.joint_count, sizeof *globals);
@@ -289,31 +302,38 @@ static pelt_result run(pelt_context *context, const bind_bench *b, const charact
     if (r.shell_count > 0)
         printf("| %-18s | %6zu |", c->name, r.shell_count);
     pelt_result result = PELT_OK;
+    double l1s[PX_COUNT(settings)] = {0}, rights[PX_COUNT(settings)] = {0};
     for (size_t n = 0; n < PX_COUNT(settings) && result == PELT_OK && r.shell_count > 0; n++) {
         pelt_model *ours = NULL;
         bind_figures figures;
-        double l1, right;
         result = make_model(context, &r, model, globals, &ours);
         if (result == PELT_OK)
             result = bind_with(context, b, settings[n], ours, &figures);
         if (result == PELT_OK) {
-            judge(&r, ours, &l1, &right);
-            printf(" %6.4f | %5.1f |", l1, right);
+            judge(&r, ours, &l1s[n], &rights[n]);
+            printf(" %6.4f | %5.1f |", l1s[n], rights[n]);
         }
         pelt_model_destroy(ours);
     }
     printf("%s", r.shell_count ? "\n" : "");
+    if (result == PELT_OK && r.shell_count > 0)
+        add_to_means(l1s, rights);
     free(r.positions);
     free(r.triangles);
     free(r.owners);
     free(r.shells);
     free(globals);
     pelt_model_destroy(model);
-    return result == PELT_OK ? bind_hanging(context, b, c) : result;
+    return result;
 }
 
 int bind_robots(pelt_context *context, const bind_bench *b) {
     printf("| skeleton           | shells | L1 off | right | L1     | right |\n"
            "|--------------------|-------:|-------:|------:|-------:|------:|\n");
-    return bind_each(context, b, run);
+    int code = bind_each(context, b, run);
+    printf("\n| | skeletons | L1 | shells right %% |\n|---|--:|--:|--:|\n");
+    for (int n = 0; n < 2 && sums.count > 0; n++)
+        printf("| %s | %u | %.3f | %.0f |\n", n ? "default" : "`--rigid-parts off`", sums.count,
+               sums.l1[n] / sums.count, sums.right[n] / sums.count);
+    return code | bind_each(context, b, bind_hanging);
 }

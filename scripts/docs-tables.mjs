@@ -1,6 +1,7 @@
 // Tables of figures in docs/, written by the benchmarks that measure them.
 //
-//   node scripts/docs-tables.mjs BIN [NAME…]    run the benchmarks (all, or those named) in the folder BIN and replace the tables
+//   node scripts/docs-tables.mjs BIN [NAME…]    run the benchmarks in the folder BIN and replace the tables; all, or those named:
+//                                               bench_bind, "bench_bind --fit"
 //   node scripts/docs-tables.mjs --check        whether every table still is one that its benchmark prints, without running any
 //
 // In a page, the command and its table stand between two comments:
@@ -8,25 +9,31 @@
 //   <!-- table: bench_reduce ARGUMENT… -->
 //   | animation | …
 //   <!-- end of table -->
+//
+// A command that prints several tables is run once; "table 2:" is its second one.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const PLACE = /^<!-- table: (\S+)(.*) -->\n([\s\S]*?)^<!-- end of table -->$/gm;
+const PLACE = /^<!-- table( \d+)?: (\S+)(.*) -->\n([\s\S]*?)^<!-- end of table -->$/gm;
+const BEGIN = /^<!-- table( \d+)?: /gm;
 
 const isRow = (line) => line.startsWith("|");
 const isRule = (line) => /^\|[-:| ]+\|$/.test(line);
 const cells = (row) => row.split("|").slice(1, -1).map((cell) => cell.trim());
 
-/** Rows of the first table in a text. */
-function firstTable(text) {
-    const lines = text.split("\n");
-    const first = lines.findIndex(isRow);
-    const rows = first < 0 ? [] : lines.slice(first);
-    const end = rows.findIndex((line) => !isRow(line));
-    return end < 0 ? rows : rows.slice(0, end);
+/** Rows of a table in a text, the first one being number 1; empty if there are fewer. */
+function rowsOfTable(text, number = 1) {
+    const tables = [];
+    let inside = false;
+    for (const line of text.split("\n")) {
+        if (isRow(line) && !inside) tables.push([]);
+        inside = isRow(line);
+        if (inside) tables.at(-1).push(line);
+    }
+    return tables[number - 1] ?? [];
 }
 
 // ---- Checking ----
@@ -39,14 +46,14 @@ function printed(sources) {
 /** What is wrong with a page's tables, as sentences; `targets` are the benchmarks there are, `sources` their text. */
 function problems(page, targets, sources) {
     const found = [];
-    const begun = page.match(/^<!-- table: /gm)?.length ?? 0;
+    const begun = page.match(BEGIN)?.length ?? 0;
     const places = [...page.matchAll(PLACE)];
     if (places.length !== begun || (page.match(/^<!-- end of table -->$/gm)?.length ?? 0) !== begun)
         found.push("a table is not between '<!-- table: COMMAND -->' and '<!-- end of table -->'");
     const text = printed(sources);
-    for (const [, name, args, body] of places) {
+    for (const [, , name, args, body] of places) {
         const say = (sentence) => found.push(`${name}${args}: ${sentence}`);
-        const rows = firstTable(body);
+        const rows = rowsOfTable(body);
         if (!targets.includes(name)) say("there is no such benchmark");
         if (rows.length < 3 || !isRule(rows[1])) {
             say("has no table");
@@ -72,7 +79,8 @@ function checkChecker() {
         page("bench_a", good, ""),
     ];
     const check = (text) => problems(text, ["bench_a"], sources).length;
-    return check(page("bench_a", good)) === 0 && wrong.every((text) => check(text) > 0);
+    const second = page("bench_a", good).replace("table:", "table 2:");
+    return check(page("bench_a", good)) === 0 && check(second) === 0 && wrong.every((text) => check(text) > 0);
 }
 
 function check(pages) {
@@ -81,32 +89,42 @@ function check(pages) {
     const sources = files.map((file) => readFileSync(path.join(root, "bench", file), "utf8")).join("\n");
     const found = pages.flatMap((page) => problems(readFileSync(page, "utf8"), targets, sources).map((sentence) => `${page}: ${sentence}`));
     if (!checkChecker()) found.push("the check accepts what it must reject, or the reverse");
-    if (!pages.some((page) => readFileSync(page, "utf8").includes("<!-- table: "))) found.push("no page has a table");
+    if (!pages.some((page) => readFileSync(page, "utf8").match(BEGIN))) found.push("no page has a table");
     for (const sentence of found) console.error(`FAIL: ${sentence}`);
     return found.length === 0;
 }
 
 // ---- Writing ----
 
-/** What a command prints: its table. */
-function measure(bin, name, args) {
+const outputs = new Map();
+
+/** What a command prints. */
+function output(bin, name, args) {
+    const key = [name, ...args].join(" ");
+    if (outputs.has(key)) return outputs.get(key);
     const script = path.join(root, "bench", `${name}.mjs`);
     const command = existsSync(script) ? ["node", script, bin, ...args] : [path.join(bin, name), ...args];
     const { status, stdout, error } = spawnSync(command[0], command.slice(1), { maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] });
     if (error || status !== 0) throw new Error(`${command.join(" ")}: ${error?.message ?? `exit ${status}`}`);
-    const rows = firstTable(stdout.toString()).map((row) => (isRule(row) ? row : `| ${cells(row).join(" | ")} |`));
-    if (rows.length < 3) throw new Error(`${command.join(" ")}: prints no table`);
+    outputs.set(key, stdout.toString());
+    return outputs.get(key);
+}
+
+/** A table that a command prints. */
+function measure(bin, name, args, number) {
+    const rows = rowsOfTable(output(bin, name, args), number).map((row) => (isRule(row) ? row : `| ${cells(row).join(" | ")} |`));
+    if (rows.length < 3) throw new Error(`${[name, ...args].join(" ")}: prints no table ${number}`);
     return rows.join("\n").replace(/ {2,}/g, " ");
 }
 
 function write(pages, bin, names) {
     for (const page of pages) {
         const before = readFileSync(page, "utf8");
-        const after = before.replace(PLACE, (whole, name, args) => {
-            if (names.length > 0 && !names.includes(name)) return whole;
+        const after = before.replace(PLACE, (whole, number, name, args) => {
+            if (names.length > 0 && !names.includes(name) && !names.includes(`${name}${args}`)) return whole;
             console.log(`${path.relative(root, page)}: ${name}${args}`);
-            const table = measure(bin, name, args.trim().split(/\s+/).filter(Boolean));
-            return `<!-- table: ${name}${args} -->\n${table}\n<!-- end of table -->`;
+            const table = measure(bin, name, args.trim().split(/\s+/).filter(Boolean), Number(number ?? 1));
+            return `<!-- table${number ?? ""}: ${name}${args} -->\n${table}\n<!-- end of table -->`;
         });
         if (after !== before) writeFileSync(page, after);
     }
