@@ -5,7 +5,7 @@
  * reason. The measures of the artist's weights against themselves must be 0, or the program stops.
  *
  *   bench_bind [FILTER] [--set NAME=VALUE]… [--threads N]
- *              [--worst | --fit | --invariance | --robots | --scaling | --paper | --apply | --defects |
+ *              [--worst | --fit | --invariance | --robots | --scaling | --sizes | --paper | --apply | --defects |
  *               --methods | --coarse | --curve | --figures | --distances]
  *
  *   FILTER        only files whose path contains this
@@ -18,6 +18,7 @@
  *   --invariance  L1 between bindings of the same character: rotated, scaled, subdivided, on other grids
  *   --robots      rigid characters around the skeletons: hulls, ball joints, plates, bolts, each with one joint
  *   --scaling     seconds against threads, resolution and joints
+ *   --sizes       CPU seconds and memory at 256 to 2048, and how weights change from one resolution to the next
  *   --paper       seconds of the paper's method on the paper's grid
  *   --apply       milliseconds to apply other settings on a generated mesh
  *   --defects     shells, holes, non-manifold edges and intersecting faces
@@ -27,7 +28,7 @@
  *   --figures     the default and other settings against the artists' weights
  *   --distances   distances and curves of --method geodesic against the artists' weights
  *
- * --invariance, --scaling, --paper, --defects and --coarse take a few characters of different kinds unless there is a
+ * --invariance, --scaling, --sizes, --paper, --defects and --coarse take a few characters of different kinds unless there is a
  * FILTER.
  */
 #include "bind_bench.h"
@@ -46,6 +47,7 @@ static bool parse(int argc, char **argv, bind_bench *b, table_fn **table) {
                   {"--invariance", bind_invariance},
                   {"--robots", bind_robots},
                   {"--scaling", bind_scaling},
+                  {"--sizes", bind_sizes},
                   {"--paper", bind_paper},
                   {"--apply", bind_apply},
                   {"--defects", bind_defects},

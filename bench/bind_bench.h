@@ -18,6 +18,7 @@ typedef struct bind_figures {
     double voxelize, solve, weights; /* seconds of the phases */
     double total;                    /* seconds on the clock */
     uint64_t voxel_count;            /* inside and boundary */
+    uint32_t block_size, solved_count;
 } bind_figures;
 
 /* Binds a model in place with the bench's settings and one more (NULL: none). */
@@ -38,6 +39,7 @@ int bind_fit(pelt_context *context, const bind_bench *b);
 int bind_invariance(pelt_context *context, const bind_bench *b);
 int bind_robots(pelt_context *context, const bind_bench *b);
 int bind_scaling(pelt_context *context, const bind_bench *b);
+int bind_sizes(pelt_context *context, const bind_bench *b);
 int bind_paper(pelt_context *context, const bind_bench *b);
 int bind_apply(pelt_context *context, const bind_bench *b);
 int bind_defects(pelt_context *context, const bind_bench *b);

@@ -44,6 +44,8 @@ pelt_result bind_with(pelt_context *context, const bind_bench *b, const char *se
         .weights = report.seconds_weights,
         .total = now() - start,
         .voxel_count = (uint64_t)report.interior_voxel_count + report.boundary_voxel_count,
+        .block_size = report.block_size,
+        .solved_count = report.solved_voxel_count,
     };
     return PELT_OK;
 }

@@ -2,11 +2,13 @@
  * (Dionne, de Lasa 2013, Table 2).
  */
 #include "bind_bench.h"
+#include "rig_measures.h"
 
 #include "core/core.h"
 #include "core/math3.h"
 
 #include <stdio.h>
+#include <time.h>
 
 #define ROUNDS 3 /* the fastest counts: the machine may be busy */
 
@@ -153,6 +155,45 @@ static pelt_result print_resolutions(pelt_context *context, const bind_bench *b,
                t.figures.total, 1e9 * t.figures.total / (double)t.figures.voxel_count);
     }
     return PELT_OK;
+}
+
+static pelt_result print_sizes(pelt_context *context, const bind_bench *b, const character *c) {
+    enum { SIZES = 4 };
+    pelt_context *own[SIZES] = {0}; /* one each, for the peaks of memory */
+    pelt_model *models[SIZES] = {0};
+    pelt_result result = PELT_OK;
+    for (uint32_t n = 0; n < SIZES && result == PELT_OK; n++) {
+        pelt_context_desc desc = pelt_context_desc_default();
+        char setting[32];
+        bind_figures figures;
+        rig_measures measures = {0};
+        desc.thread_count = b->thread_count;
+        snprintf(setting, sizeof setting, "resolution=%u", 256u << n);
+        result = pelt_context_create(&desc, &own[n]);
+        clock_t start = clock();
+        if (result == PELT_OK)
+            result = bind_loaded(own[n], b, setting, c, &models[n], &figures);
+        double cpu = (double)(clock() - start) / CLOCKS_PER_SEC;
+        if (result == PELT_OK && n > 0)
+            result = rig_compare(context, models[n - 1], models[n], NULL, &measures);
+        if (result == PELT_OK)
+            printf("| %s | %u | %.0f | %u³ | %u | %.2f | %.0f | %.3f |\n", c->name, 256u << n,
+                   (double)figures.voxel_count, figures.block_size, figures.solved_count, cpu,
+                   (double)pelt_context_memory(own[n]).peak / 1e6, measures.l1);
+        fflush(stdout);
+    }
+    for (uint32_t n = 0; n < SIZES; n++) {
+        pelt_model_destroy(models[n]);
+        pelt_context_destroy(own[n]);
+    }
+    return result;
+}
+
+int bind_sizes(pelt_context *context, const bind_bench *b) {
+    printf("CPU seconds and peak memory; L1 between the weights at this and at half the resolution\n\n"
+           "| character | resolution | voxels | solved on blocks of | pieces | CPU s | MB | L1 to half |\n"
+           "|---|---:|---:|---:|---:|---:|---:|---:|\n");
+    return bind_each(context, b, print_sizes);
 }
 
 static pelt_result print_joints(pelt_context *context, const bind_bench *b, const character *c) {

@@ -72,6 +72,8 @@ static void report_json(const bind_work *w) {
     json_reals(json, "cell", r->cell, 3);
     json_count(json, "interior_voxels", r->interior_voxel_count);
     json_count(json, "boundary_voxels", r->boundary_voxel_count);
+    json_count(json, "block_size", r->block_size);
+    json_count(json, "solved_voxels", r->solved_voxel_count);
     json_count(json, "vertices", r->vertex_count);
     json_count(json, "bridged_vertices", r->bridged_count);
     json_open(json, "bridged_parts", '[');
@@ -132,6 +134,9 @@ static void report_table(const bind_work *w) {
     table_row(&table, "grid", "%u × %u × %u", r->grid[0], r->grid[1], r->grid[2]);
     table_row(&table, "voxels", "%s inside, %s at the surface", grouped(r->interior_voxel_count),
               grouped(r->boundary_voxel_count));
+    if (r->block_size > 1)
+        table_row(&table, "", "solved on %s pieces of blocks of %u × %u × %u", grouped(r->solved_voxel_count),
+                  r->block_size, r->block_size, r->block_size);
     table_row(&table, "vertices", "%s", grouped(r->vertex_count));
     char text[256];
     if (r->fit.changes)

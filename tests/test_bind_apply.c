@@ -646,6 +646,45 @@ static void test_touching_limbs_are_parted(void **state) {
     test_end(&test);
 }
 
+/* On blocks of voxels, limbs stay apart that the voxels separate: the gap of the fork is smaller than a block. */
+static void test_blocks_keep_limbs_apart(void **state) {
+    (void)state;
+    test_context one, four;
+    test_begin(&one, 1);
+    test_begin(&four, 4);
+    for (uint32_t method = PELT_BIND_HEAT; method <= PELT_BIND_GEODESIC; method++) {
+        pelt_bind_desc desc = quick_desc();
+        pelt_bind_report dense, report;
+        desc.method = method;
+        desc.resolution = 300;
+        pelt_model *model = make_fork(&one), *blocks = make_fork(&one), *again = make_fork(&four);
+        test_ok(&one, pelt_bind(one.context, model, &desc, &dense));
+        assert_int_equal(dense.block_size, 1);
+        desc.max_voxels = 2000;
+        test_ok(&one, pelt_bind(one.context, blocks, &desc, &report));
+        test_ok(&four, pelt_bind(four.context, again, &desc, NULL));
+        assert_skin(blocks, save_skin(again));
+        assert_sound(&one, blocks, desc.influences);
+        assert_true(report.block_size >= 8 && report.touching_count == 0);
+        assert_int_equal(report.boundary_voxel_count, dense.boundary_voxel_count);
+        assert_int_equal(report.interior_voxel_count, dense.interior_voxel_count);
+        double sum = 0;
+        for (uint32_t i = 0; i < model->mesh.vertex_count; i++) {
+            float x = model->mesh.positions[3 * (size_t)i], y = model->mesh.positions[3 * (size_t)i + 1];
+            for (uint32_t j = 0; j < model->skeleton.joint_count; j++)
+                sum += fabs((double)joint_weight(model, i, j) - (double)joint_weight(blocks, i, j));
+            for (uint32_t j = x < 0 ? 4 : 1, end = j + 3; j < end && y > 1.3f; j++)
+                assert_true(joint_weight(blocks, i, j) < (method == PELT_BIND_HEAT ? 1e-6 : 0.02));
+        }
+        assert_true(sum < 0.15 * model->mesh.vertex_count);
+        pelt_model_destroy(model);
+        pelt_model_destroy(blocks);
+        pelt_model_destroy(again);
+    }
+    test_end(&one);
+    test_end(&four);
+}
+
 static void test_joints_without_weights_say_why(void **state) {
     (void)state;
     test_context test;
@@ -800,6 +839,7 @@ int main(void) {
         cmocka_unit_test(test_cancelling),
         cmocka_unit_test(test_wrong_numbers),
         cmocka_unit_test(test_threads_do_not_matter),
+        cmocka_unit_test(test_blocks_keep_limbs_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

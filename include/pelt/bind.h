@@ -65,6 +65,10 @@ typedef struct pelt_bind_desc {
     /* Settings of pelt_binding_create. */
     uint32_t method;     /* pelt_bind_method; default heat */
     uint32_t resolution; /* voxels along the longest side of the mesh; default 256 */
+    /* Above resolution 256: with more voxels, fields are solved on blocks of 2³, 4³, 8³ or 16³ voxels, so that memory is
+     * bounded. Blocks are split into their connected pieces: surfaces that the voxels separate stay apart. Default
+     * 2,500,000. */
+    uint32_t max_voxels;
     const char *grid;  /* "X,Y,Z": voxels along each side instead; NULL (default): use resolution */
     const char *views; /* views excluded from the inside vote, "+x,-y"; NULL (default): none */
     uint32_t distance; /* pelt_bind_distance, geodesic only; default paper */
@@ -164,6 +168,8 @@ typedef struct pelt_bind_report {
     double cell[3];                /* sides of one, in object units */
     uint32_t interior_voxel_count; /* voxels inside the mesh that no triangle touches */
     uint32_t boundary_voxel_count; /* voxels that a triangle touches */
+    uint32_t block_size;           /* voxels along the edge of the blocks that fields are solved on; 1: on the voxels */
+    uint32_t solved_voxel_count;   /* voxels or pieces of blocks that fields are solved on */
     uint32_t vertex_count;         /* vertices that got weights */
     uint32_t bridged_count;        /* of these, in shells that no bone reaches: weighted as the nearest part */
     uint32_t rigid_count;          /* of these, in shells or regions that follow one joint rigidly */

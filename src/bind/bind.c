@@ -10,6 +10,8 @@ static const pelt_option options[] = {
      "how weights spread: by diffusion, or by a falloff of distances; the last three are for comparison"},
     {"resolution", 'r', PELT_OPTION_UINT, PELT_FIELD(pelt_bind_desc, resolution), "256", 8, PX_GRID_MAX - 2, NULL, "N",
      "voxels along the longest side of the mesh"},
+    {"max-voxels", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_bind_desc, max_voxels), "2500000", 1, UINT32_MAX, NULL, "N",
+     "above resolution 256, solve on blocks of voxels if there are more: bounds memory"},
     {"separate", 0, PELT_OPTION_FLAG, PELT_FIELD(pelt_bind_desc, separate), NULL, 0, 0, NULL, NULL,
      "raise the resolution until limbs with a gap between them do not touch"},
     {"max-resolution", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_bind_desc, max_resolution), "1024", 8, PX_GRID_MAX - 2,
@@ -63,6 +65,9 @@ static const pelt_preset_value presets[] = {
 };
 
 PX_DESC_PRESETS(bind, options, presets)
+
+/* Largest side of a grid whose voxels are never grouped to blocks: the default resolution with its margin. */
+#define DENSE_SIZE 258u
 
 /* ---- Voxels -------------------------------------------------------------------------------------------------- */
 
@@ -163,22 +168,39 @@ static pelt_result make_volume(pelt_binding *b) {
     px_voxel_paint *paints;
     uint32_t paint_count;
     PX_TRY(parse_paint(b, &paints, &paint_count));
+    *volume = (px_bind_volume){.fine = grid};
+    px_voxels fine = {0};
+    uint32_t factor = 1, longest = grid.size[0] > grid.size[1] ? grid.size[0] : grid.size[1];
+    if (longest > DENSE_SIZE || grid.size[2] > DENSE_SIZE)
+        PX_TRY(px_voxels_make_painted(b->context, b->arena, s->positions, s->classes.count, s->triangles,
+                                      s->triangle_count, &grid, views, paints, paint_count, true, &fine));
+    while (factor < PX_MAX_BLOCK && fine.count / (factor * factor * factor) > b->desc.max_voxels)
+        factor *= 2;
+    if (factor > 1)
+        grid = px_grid_of_blocks(&grid, factor);
     PX_TRY(px_voxels_make_painted(b->context, b->arena, s->positions, s->classes.count, s->triangles, s->triangle_count,
-                                  &grid, views, paints, paint_count, &volume->voxels));
+                                  &grid, views, paints, paint_count, false, &volume->voxels));
     if (volume->voxels.count == 0)
         return px_fail(b->context, PELT_ERROR_INPUT,
                        s->triangle_count ? "paint removes all voxels"
                                          : "the mesh has no triangles; a surface is needed to bind it");
-    volume->neighbours = px_arena_alloc(b->arena, volume->voxels.count, sizeof *volume->neighbours);
-    if (!volume->neighbours)
-        return PELT_ERROR_MEMORY;
     double diagonal = 0;
     for (int c = 0; c < 3; c++) {
         volume->step[c] = (float)(grid.cell[c] / grid.cell[0]);
         diagonal += ((double)high[c] - low[c]) * ((double)high[c] - low[c]);
     }
     volume->diagonal = (float)(sqrt(diagonal) / grid.cell[0]);
-    PX_TRY(px_voxels_neighbours(b->context, &volume->voxels, volume->neighbours));
+    volume->fine_count = factor > 1 ? fine.count : volume->voxels.count;
+    volume->fine_interior_count = factor > 1 ? fine.interior_count : volume->voxels.interior_count;
+    if (factor > 1) {
+        PX_TRY(px_voxels_split(b->context, b->arena, &fine, factor, &volume->voxels, &volume->neighbours,
+                               &volume->pieces));
+    } else {
+        volume->neighbours = px_arena_alloc(b->arena, volume->voxels.count, sizeof *volume->neighbours);
+        if (!volume->neighbours)
+            return PELT_ERROR_MEMORY;
+        PX_TRY(px_voxels_neighbours(b->context, &volume->voxels, volume->neighbours));
+    }
     return px_bind_bins_make(b->arena, volume, &volume->bins);
 }
 
@@ -243,9 +265,18 @@ static pelt_result solve(pelt_binding *b, px_bind_wave *wave) {
 /* *finer: the resolution to begin again with, without fields; 0: done. */
 static pelt_result make_fields(pelt_binding *b, uint32_t *finer) {
     px_bind_wave wave;
+    px_bind_crossings crossings;
+    px_bind_bridges links = {.count = b->volume.pieces.link_count};
     *finer = 0;
+    links.items = PX_NEW(b->arena, px_bind_bridge, links.count);
+    if (!links.items)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t n = 0; n < links.count; n++)
+        links.items[n] = (px_bind_bridge){b->volume.pieces.links[n][0], b->volume.pieces.links[n][1]};
+    PX_TRY(px_bind_crossings_make(b->arena, &b->volume, &links, &crossings));
     pelt_result result = px_bind_wave_make(b->context, &b->volume, b->bones.segments, b->bones.reach, &wave);
     wave.floods = b->desc.method != PELT_BIND_HEAT;
+    wave.crossings = links.count ? &crossings : NULL;
     if (result == PELT_OK)
         result = start_wave(b, &wave);
     if (result == PELT_OK)
@@ -313,12 +344,15 @@ static pelt_result report_parts(pelt_binding *b) {
 static pelt_result report_volume(pelt_binding *b) {
     pelt_bind_report *r = &b->report;
     const px_voxels *voxels = &b->volume.voxels;
+    const px_bind_volume *volume = &b->volume;
     for (int c = 0; c < 3; c++) {
-        r->grid[c] = voxels->grid.size[c];
-        r->cell[c] = voxels->grid.cell[c];
+        r->grid[c] = volume->fine.size[c];
+        r->cell[c] = volume->fine.cell[c];
     }
-    r->interior_voxel_count = voxels->interior_count;
-    r->boundary_voxel_count = voxels->count - voxels->interior_count;
+    r->interior_voxel_count = volume->fine_interior_count;
+    r->boundary_voxel_count = volume->fine_count - volume->fine_interior_count;
+    r->block_size = volume->pieces.factor ? volume->pieces.factor : 1;
+    r->solved_voxel_count = voxels->count;
     r->joint_count = b->subject.rig->skeleton.joint_count;
     b->idle = PX_NEW(b->arena, uint8_t, r->joint_count);
     if (!b->idle)

@@ -100,6 +100,10 @@ typedef struct px_bind_volume {
     float step[3];             /* cell edges along x, y, z, in cells: step[0] = 1 */
     float diagonal;            /* of the mesh's bounding box, in cells */
     uint32_t (*neighbours)[6]; /* [voxel] −x +x −y +y −z +z, or PELT_NONE */
+    px_voxel_pieces pieces;    /* if the voxels are blocks of those of `fine` */
+    px_grid fine;              /* the grid that separates surfaces; that of the voxels unless these are blocks */
+    /* voxels of the fine grid */
+    uint32_t fine_count, fine_interior_count;
 } px_bind_volume;
 
 /* World space to grid space. */
@@ -196,7 +200,7 @@ pelt_result px_bind_wave_run(px_bind_wave *wave);
 
 /* ---- Connected components ---------------------------------------------------------------------------------- */
 
-/* A link from a voxel of a component that no bone reaches to the nearest reached voxel. */
+/* A link from a voxel of a component that no bone reaches to the nearest reached voxel, or between pieces of blocks. */
 typedef struct px_bind_bridge {
     uint32_t from, to;
 } px_bind_bridge;

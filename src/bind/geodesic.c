@@ -43,8 +43,8 @@ typedef struct search {
 static pelt_result search_make(const geodesic *g, search *s) {
     const px_voxels *voxels = &g->volume->voxels;
     *s = (search){.g = g, .distances = PX_ALLOC(g->context, lanes, voxels->count)};
-    s->nearer = PX_ALLOC(g->context, uint8_t, px_mul_size(voxels->grid.size[1], voxels->grid.size[2]));
-    s->waiting = PX_ALLOC(g->context, uint32_t, voxels->grid.size[2]);
+    s->nearer = PX_ALLOC(g->context, uint8_t, px_mul_size(voxels->grid.size[1], voxels->grid.size[2]) + 1);
+    s->waiting = PX_ALLOC(g->context, uint32_t, voxels->grid.size[2] + 1); /* + 1: further pieces of blocks, one row */
     return s->distances && s->nearer && s->waiting ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
@@ -57,6 +57,8 @@ static void search_free(search *s) {
 static void mark(search *s, uint32_t voxel) {
     const px_voxels *voxels = &s->g->volume->voxels;
     uint32_t y = voxels->cells[voxel][1], z = voxels->cells[voxel][2];
+    if (s->g->volume->pieces.factor && voxel >= s->g->volume->pieces.block_count)
+        y = 0, z = voxels->grid.size[2];
     uint8_t *nearer = &s->nearer[y + (size_t)voxels->grid.size[1] * z];
     s->waiting[z] += !*nearer;
     *nearer = 1;
@@ -79,17 +81,21 @@ static void pass_on(search *s, size_t row) {
     uint32_t first = voxels->runs[voxels->row_runs[row]].first, end = voxels->runs[voxels->row_runs[row + 1]].first;
     const float *step = volume->step;
     for (uint32_t v = first + 1; v < end; v++)
-        if (volume->neighbours[v][0] != PELT_NONE)
+        if (volume->neighbours[v][0] == v - 1)
             shorten(&s->distances[v], &s->distances[v - 1], step[0]);
     for (uint32_t v = end - 1; v-- > first;)
-        if (volume->neighbours[v][1] != PELT_NONE)
+        if (volume->neighbours[v][1] == v + 1)
             shorten(&s->distances[v], &s->distances[v + 1], step[0]);
-    for (int k = 2; k < 6; k++) {
+    /* Neighbours along x are in this row, except where pieces of blocks are concerned. */
+    for (int k = volume->pieces.factor ? 0 : 2; k < 6; k++) {
         uint32_t last = PELT_NONE;
         for (uint32_t v = first; v < end; v++) {
             uint32_t next = volume->neighbours[v][k];
-            if (next != PELT_NONE && shorten(&s->distances[next], &s->distances[v], step[k / 2]))
-                last = next;
+            if (next == PELT_NONE || !shorten(&s->distances[next], &s->distances[v], step[k / 2]))
+                continue;
+            if (volume->pieces.factor) /* neighbours are in several rows */
+                mark(s, next);
+            last = next;
         }
         if (last != PELT_NONE)
             mark(s, last);
@@ -99,8 +105,9 @@ static void pass_on(search *s, size_t row) {
 /* Sweeps the rows of a slice, up or down. */
 static void sweep_slice(search *s, uint32_t z, bool up) {
     uint32_t size = s->g->volume->voxels.grid.size[1];
-    for (uint32_t n = 0; n < size && s->waiting[z]; n++) {
-        size_t row = (up ? n : size - 1 - n) + (size_t)size * z;
+    uint32_t rows = z < s->g->volume->voxels.grid.size[2] ? size : 1;
+    for (uint32_t n = 0; n < rows && s->waiting[z]; n++) {
+        size_t row = (up ? n : rows - 1 - n) + (size_t)size * z;
         if (!s->nearer[row])
             continue;
         s->nearer[row] = 0;
@@ -124,7 +131,7 @@ static bool cross(search *s) {
 
 /* Sweeps the slices up and down in turn, and within each slice the rows up and down. */
 static pelt_result run_search(search *s) {
-    uint32_t size = s->g->volume->voxels.grid.size[2];
+    uint32_t size = s->g->volume->voxels.grid.size[2] + 1;
     do {
         bool any = true;
         for (uint32_t turn = 0; any; turn++) {

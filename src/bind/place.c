@@ -14,14 +14,35 @@ static uint32_t connected(const uint32_t corners[8], uint32_t own) {
     return reached;
 }
 
+/* The same for blocks, whose neighbours are known: corners are the pieces that are reached from the piece `voxel`. */
+static uint32_t walk(const px_bind_volume *volume, uint32_t voxel, uint32_t own, uint32_t corners[8]) {
+    uint32_t reached = 1u << own;
+    corners[own] = voxel;
+    for (int round = 0; round < 6; round++)
+        for (uint32_t k = 0; k < 8; k++)
+            for (uint32_t axis = 0; axis < 3 && !(reached >> k & 1); axis++) {
+                uint32_t from = k ^ 1u << axis, side = 2 * axis + (k >> axis & 1);
+                uint32_t next = reached >> from & 1 ? volume->neighbours[corners[from]][side] : PELT_NONE;
+                if (next == PELT_NONE)
+                    continue;
+                corners[k] = next;
+                reached |= 1u << k;
+            }
+    return reached;
+}
+
 uint32_t px_bind_voxel_at(const px_bind_volume *volume, const float position[3]) {
     uint32_t cell[3];
-    float p[3], distance;
+    float p[3], inside[3], distance;
     px_grid_cell(&volume->voxels.grid, position, cell);
     uint32_t voxel = px_voxel_at(&volume->voxels, cell[0], cell[1], cell[2]);
+    px_bind_to_grid(&volume->voxels.grid, position, p);
+    for (int c = 0; c < 3; c++)
+        inside[c] = p[c] + 0.5f - (float)cell[c];
+    if (voxel != PELT_NONE && volume->pieces.factor)
+        voxel = px_voxel_piece(&volume->pieces, voxel, inside);
     if (voxel != PELT_NONE)
         return voxel;
-    px_bind_to_grid(&volume->voxels.grid, position, p);
     return px_bind_nearest_voxel(volume, p, INFINITY, &distance);
 }
 
@@ -49,7 +70,8 @@ void px_bind_place_at(const px_bind_volume *volume, const float position[3], px_
         *place = (px_bind_place){{px_bind_voxel_at(volume, position)}, {1}, 1};
         return;
     }
-    uint32_t reached = connected(corners, own);
+    uint32_t reached = volume->pieces.factor ? walk(volume, px_bind_voxel_at(volume, position), own, corners)
+                                             : connected(corners, own);
     for (uint32_t k = 0; k < 8; k++)
         if (reached >> k & 1) {
             place->voxels[place->count] = corners[k];

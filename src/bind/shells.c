@@ -109,14 +109,17 @@ static pelt_result round_of_bridges(bridging *b, uint32_t *left) {
 }
 
 pelt_result px_bind_bridges_make(px_arena *arena, px_bind_wave *wave, px_bind_bridges *bridges) {
+    const px_voxel_pieces *pieces = &wave->volume->pieces;
     uint32_t count = wave->volume->voxels.count, unreached = 0;
     *bridges = (px_bind_bridges){0};
     for (uint32_t v = 0; v < count; v++)
         unreached += !is_reached(wave, v);
     bridges->bridged = PX_NEW(arena, uint8_t, count);
-    bridges->items = PX_NEW(arena, px_bind_bridge, unreached);
+    bridges->items = PX_NEW(arena, px_bind_bridge, (size_t)unreached + pieces->link_count);
     if (!bridges->bridged || !bridges->items)
         return PELT_ERROR_MEMORY;
+    for (uint32_t n = 0; n < pieces->link_count; n++)
+        bridges->items[bridges->count++] = (px_bind_bridge){pieces->links[n][0], pieces->links[n][1]};
     if (unreached == 0 || unreached == count)
         return PELT_OK;
     px_arena *scratch = px_arena_create(wave->context);

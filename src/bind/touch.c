@@ -120,7 +120,7 @@ static uint32_t separating(const toucher *t, const px_bind_gap *gap) {
     px_box(s->positions, s->classes.count, low, high);
     for (int c = 0; c < 3; c++)
         longest = fmaxf(longest, high[c] - low[c]);
-    double cells = ceil((double)longest / fmin(gap->cell, MIN_REFINEMENT * t->wave->volume->voxels.grid.cell[0]));
+    double cells = ceil((double)longest / fmin(gap->cell, MIN_REFINEMENT * t->wave->volume->fine.cell[0]));
     return isfinite(gap->cell) && cells <= PX_GRID_MAX - 2 ? (uint32_t)cells : 0;
 }
 

@@ -36,10 +36,13 @@ float px_bind_share_inside(const px_bind_volume *volume, const float a[3], const
 
 uint32_t px_bind_voxel(const px_bind_volume *volume, const float p[3]) {
     uint32_t cell[3];
+    float inside[3];
     for (int c = 0; c < 3; c++) {
         if (!(p[c] >= -0.5f && p[c] < (float)volume->voxels.grid.size[c]))
             return PELT_NONE;
         cell[c] = (uint32_t)(p[c] + 0.5f);
+        inside[c] = p[c] + 0.5f - (float)cell[c];
     }
-    return px_voxel_at(&volume->voxels, cell[0], cell[1], cell[2]);
+    uint32_t voxel = px_voxel_at(&volume->voxels, cell[0], cell[1], cell[2]);
+    return voxel == PELT_NONE || !volume->pieces.factor ? voxel : px_voxel_piece(&volume->pieces, voxel, inside);
 }

@@ -186,19 +186,27 @@ static pelt_result cross(px_bind_wave *w, uint32_t from) {
     return PELT_OK;
 }
 
+/* Adds a voxel to the queue unless it has an owner. */
+static pelt_result wash(px_bind_wave *w, uint32_t from, uint32_t next, float step) {
+    if (next == PELT_NONE || w->owners[next] != PELT_NONE)
+        return PELT_OK;
+    w->owners[next] = w->owners[from];
+    w->distances[next] = w->distances[from] + step;
+    PX_TRY(make_room(w));
+    w->heap[w->heap_count++] = next;
+    return PELT_OK;
+}
+
 /* Breadth-first search; the heap array serves as the queue. */
 static pelt_result flood(px_bind_wave *w) {
     for (size_t n = 0; n < w->heap_count; n++) {
         uint32_t from = (uint32_t)w->heap[n];
-        for (int k = 0; k < 6; k++) {
-            uint32_t next = w->volume->neighbours[from][k];
-            if (next == PELT_NONE || w->owners[next] != PELT_NONE)
-                continue;
-            w->owners[next] = w->owners[from];
-            w->distances[next] = w->distances[from] + w->volume->step[k / 2];
-            PX_TRY(make_room(w));
-            w->heap[w->heap_count++] = next;
-        }
+        for (int k = 0; k < 6; k++)
+            PX_TRY(wash(w, from, w->volume->neighbours[from][k], w->volume->step[k / 2]));
+        const px_bind_crossings *all = w->crossings;
+        for (uint32_t c = all ? px_bind_crossings_from(all, from) : 0;
+             all && c < all->count && all->items[c].from == from; c++)
+            PX_TRY(wash(w, from, all->items[c].to, all->items[c].length));
         if (n % 65536 == 0)
             PX_TRY(px_cancelled(w->context));
     }

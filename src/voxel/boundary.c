@@ -139,7 +139,7 @@ static void fill_cells(void *user, uint32_t first, uint32_t end, uint32_t y, uin
     for (uint32_t x = first, voxel = PELT_NONE; x < end; x++) {
         /* touched cells are occupied unless painted out: consecutive in one run */
         bool next = voxel != PELT_NONE && voxel + 1 < f->voxels->count && f->voxels->cells[voxel + 1][0] == x &&
-                    f->voxels->cells[voxel + 1][1] == y;
+                    f->voxels->cells[voxel + 1][1] == y && f->voxels->cells[voxel + 1][2] == z;
         voxel = next ? voxel + 1 : px_voxel_at(f->voxels, x, y, z);
         if (voxel == PELT_NONE)
             continue;

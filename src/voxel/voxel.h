@@ -92,11 +92,12 @@ typedef struct px_voxel_paint {
 } px_voxel_paint;
 
 /* px_voxels_make; then paints [paint_count] add or remove cells, in this order. Cells of the margin are not added; added
- * ones are INTERIOR unless a triangle touches them. */
+ * ones are INTERIOR unless a triangle touches them. runs_only: kinds and cells stay NULL, and memory is proportional to
+ * the surface. */
 pelt_result px_voxels_make_painted(pelt_context *context, px_arena *arena, const float *positions,
                                    uint32_t vertex_count, const uint32_t *triangles, uint32_t triangle_count,
                                    const px_grid *grid, uint32_t views, const px_voxel_paint *paints,
-                                   uint32_t paint_count, px_voxels *out);
+                                   uint32_t paint_count, bool runs_only, px_voxels *out);
 
 /* The triangles that touch each voxel, in compressed rows. */
 typedef struct px_voxel_contents {
@@ -113,6 +114,35 @@ pelt_result px_voxels_contents(pelt_context *context, px_arena *arena, const flo
 
 /* The voxel at a cell, or PELT_NONE. Coordinates outside the grid are allowed, including (uint32_t)−1. */
 uint32_t px_voxel_at(const px_voxels *voxels, uint32_t x, uint32_t y, uint32_t z);
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------ */
+
+#define PX_MAX_BLOCK 16u /* voxels along the edge of a block */
+
+/* A coarse grid whose cells are blocks of factor³ voxels of a fine one. The voxels of the coarse grid are its blocks; a block
+ * whose fine voxels are not connected within it is several voxels, one per piece. So surfaces stay apart that the fine grid
+ * separates. The first piece, the largest, has the number of the block; further pieces come after all blocks, in a row of their
+ * own: row_runs has one more row. */
+typedef struct px_voxel_pieces {
+    uint32_t factor;      /* 2, 4 … PX_MAX_BLOCK; 0: the voxels are no blocks */
+    uint32_t block_count; /* voxels from here on are further pieces */
+    uint32_t split_count; /* blocks with several pieces */
+    uint32_t *splits;     /* [split] block, ascending */
+    uint32_t *firsts;     /* [split] its second piece; further ones follow */
+    uint8_t *labels;      /* [split][factor³] fine voxels by z, y, x: number of the piece; 255: not occupied */
+    uint64_t *is_split;   /* [block / 64] bits */
+    uint32_t link_count;
+    uint32_t (*links)[2]; /* [link] pieces that share a face, besides neighbours: a piece has one neighbour per side */
+} px_voxel_pieces;
+
+/* The grid of blocks. Its margin is empty as that of the fine grid. */
+px_grid px_grid_of_blocks(const px_grid *fine, uint32_t factor);
+/* `fine`: the same soup on the fine grid, runs suffice. `blocks`: on px_grid_of_blocks; pieces are added to it. Allocates
+ * neighbours [voxel][6] as px_voxels_neighbours has them, without those that share no face of the fine grid. */
+pelt_result px_voxels_split(pelt_context *context, px_arena *arena, const px_voxels *fine, uint32_t factor,
+                            px_voxels *blocks, uint32_t (**neighbours)[6], px_voxel_pieces *pieces);
+/* The piece of a block at a place in it, each coordinate 0 to 1. PELT_NONE: a block of several pieces has no voxel there. */
+uint32_t px_voxel_piece(const px_voxel_pieces *pieces, uint32_t block, const float inside[3]);
 
 /* The face neighbours of every voxel, out [voxel][6]: −x +x −y +y −z +z; PELT_NONE where there is none. */
 pelt_result px_voxels_neighbours(pelt_context *context, const px_voxels *voxels, uint32_t (*out)[6]);

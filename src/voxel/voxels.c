@@ -14,7 +14,8 @@
 
 typedef struct piece { /* result of a block of slices */
     px_buffer runs;    /* [run] run_piece */
-    px_buffer kinds;   /* [voxel] uint8_t */
+    px_buffer kinds;   /* [voxel] uint8_t; empty with `runs_only` */
+    size_t voxel_count;
     uint32_t interior_count;
     uint32_t first_voxel, first_run; /* in the concatenated result */
 } piece;
@@ -28,6 +29,7 @@ typedef struct build {
     uint32_t views;
     const px_voxel_paint *paints; /* [paint_count] */
     uint32_t paint_count;
+    bool runs_only;
     uint32_t words; /* 64-bit words per row of bits */
     px_slices along_y, along_z;
     px_buckets *changes; /* [block of y] changes of lines along z, bucketed by slice: x | y << 16 */
@@ -116,7 +118,8 @@ static uint32_t write_row(const slab *s, const uint64_t *boundary, piece *out) {
         uint32_t end = find_bit(s->row, size, x, false);
         run_piece run = {(uint16_t)x, (uint16_t)(end - x)};
         px_buffer_add(&out->runs, &run, sizeof run);
-        for (; x < end; x++)
+        out->voxel_count += end - x;
+        for (; x < end && !s->build->runs_only; x++)
             s->row_kinds[kind_count++] = boundary[x / 64] >> x % 64 & 1 ? PX_VOXEL_BOUNDARY : PX_VOXEL_INTERIOR;
         x = find_bit(s->row, size, end, true);
     }
@@ -261,11 +264,12 @@ static pelt_result copy_piece(void *user, size_t first, size_t count, size_t blo
         for (uint32_t r = out->row_runs[row]; r < out->row_runs[row + 1]; r++) {
             run_piece run = runs[r - p->first_run];
             out->runs[r] = (px_run){run.x, voxel};
-            for (uint32_t x = run.x; x < (uint32_t)run.x + run.length; x++, voxel++) {
-                out->cells[voxel][0] = (uint16_t)x;
-                out->cells[voxel][1] = (uint16_t)(row % size_y);
-                out->cells[voxel][2] = (uint16_t)(row / size_y);
+            for (uint32_t n = 0; n < run.length && !b->runs_only; n++) {
+                out->cells[voxel + n][0] = (uint16_t)(run.x + n);
+                out->cells[voxel + n][1] = (uint16_t)(row % size_y);
+                out->cells[voxel + n][2] = (uint16_t)(row / size_y);
             }
+            voxel += run.length;
         }
     return PELT_OK;
 }
@@ -277,7 +281,7 @@ static pelt_result put_together(build *b, px_arena *arena) {
         piece *p = &b->pieces[n];
         p->first_voxel = (uint32_t)voxels;
         p->first_run = (uint32_t)runs;
-        voxels += p->kinds.size;
+        voxels += p->voxel_count;
         runs += p->runs.size / sizeof(run_piece);
         out->interior_count += p->interior_count;
         if (voxels >= PELT_NONE)
@@ -288,10 +292,12 @@ static pelt_result put_together(build *b, px_arena *arena) {
         out->row_runs[row + 1] += out->row_runs[row];
     out->count = (uint32_t)voxels;
     out->run_count = (uint32_t)runs;
-    out->kinds = PX_NEW(arena, uint8_t, voxels);
-    out->cells = px_arena_alloc(arena, voxels, sizeof *out->cells);
     out->runs = PX_NEW(arena, px_run, runs + 1);
-    if (!out->kinds || !out->cells || !out->runs)
+    if (!b->runs_only) {
+        out->kinds = PX_NEW(arena, uint8_t, voxels);
+        out->cells = px_arena_alloc(arena, voxels, sizeof *out->cells);
+    }
+    if (!out->runs || (!b->runs_only && (!out->kinds || !out->cells)))
         return PELT_ERROR_MEMORY;
     out->runs[runs] = (px_run){0, out->count};
     return px_parallel(b->soup.context, NULL, out->grid.size[2], b->along_z.block_size, copy_piece, b);
@@ -317,17 +323,11 @@ static pelt_result make(build *b, px_arena *arena, const float *positions, uint3
     return put_together(b, arena);
 }
 
-pelt_result px_voxels_make_painted(pelt_context *context, px_arena *arena, const float *positions,
-                                   uint32_t vertex_count, const uint32_t *triangles, uint32_t triangle_count,
-                                   const px_grid *grid, uint32_t views, const px_voxel_paint *paints,
-                                   uint32_t paint_count, px_voxels *out) {
-    *out = (px_voxels){.grid = *grid};
-    build b = {.soup = {.context = context, .grid = grid, .triangles = triangles, .triangle_count = triangle_count},
-               .views = views,
-               .paints = paints,
-               .paint_count = paint_count,
-               .words = (grid->size[0] + 63) / 64,
-               .out = out};
+static pelt_result voxelize(build b, px_arena *arena, const float *positions, uint32_t vertex_count) {
+    pelt_context *context = b.soup.context;
+    px_voxels *out = b.out;
+    *out = (px_voxels){.grid = *b.soup.grid};
+    b.words = (b.soup.grid->size[0] + 63) / 64;
     pelt_result result = make(&b, arena, positions, vertex_count);
     for (uint32_t n = 0; b.changes && n < b.along_y.block_count; n++)
         px_buckets_free(context, &b.changes[n]);
@@ -346,9 +346,22 @@ pelt_result px_voxels_make_painted(pelt_context *context, px_arena *arena, const
     return result;
 }
 
+pelt_result px_voxels_make_painted(pelt_context *context, px_arena *arena, const float *positions,
+                                   uint32_t vertex_count, const uint32_t *triangles, uint32_t triangle_count,
+                                   const px_grid *grid, uint32_t views, const px_voxel_paint *paints,
+                                   uint32_t paint_count, bool runs_only, px_voxels *out) {
+    build b = {.soup = {.context = context, .grid = grid, .triangles = triangles, .triangle_count = triangle_count},
+               .views = views,
+               .paints = paints,
+               .paint_count = paint_count,
+               .runs_only = runs_only,
+               .out = out};
+    return voxelize(b, arena, positions, vertex_count);
+}
+
 pelt_result px_voxels_make(pelt_context *context, px_arena *arena, const float *positions, uint32_t vertex_count,
                            const uint32_t *triangles, uint32_t triangle_count, const px_grid *grid, uint32_t views,
                            px_voxels *out) {
     return px_voxels_make_painted(context, arena, positions, vertex_count, triangles, triangle_count, grid, views, NULL,
-                                  0, out);
+                                  0, false, out);
 }

@@ -60,6 +60,11 @@ run 0 bind rig.glb -o apart.glb $coarse --separate --max-resolution 120 --json a
 json apart.json 'Math.max(...r.grid) > 60 && Math.max(...r.grid) <= 122 && r.touching.every(({gap}) => gap === 0)'
 json report.json 'r.touching.map(({joints}) => joints.join("+")).sort().join() === "fore_toes.L+fore_toes.R,hind_toes.L+hind_toes.R"'
 json report.json 'r.touching.every(({faces}) => faces > 0)'
+json report.json 'r.block_size === 1 && r.solved_voxels === r.interior_voxels + r.boundary_voxels'
+# Fields on blocks of the voxels.
+run 0 bind rig.glb -o blocks.glb --resolution 300 --max-voxels 5000 --json blocks.json
+out "pieces of blocks of "
+json blocks.json 'Math.max(...r.grid) === 302 && r.block_size > 1 && r.solved_voxels < 20000 && r.interior_voxels > 50000'
 json report.json 'r.touching_voxels > 0 && r.touching_joints.join() === r.touching[0].joints.join() && r.warnings.length === 1'
 run 0 compare rig.glb bound.glb --json same.json
 json same.json 'r.weights.l1_mean < 0.6 && r.error_rms < 15 && r.frames === 10'
