@@ -170,31 +170,29 @@ static void report_table(const bind_work *w) {
 
 /* ---- Warnings --------------------------------------------------------------------------------------------- */
 
-/* Limbs with a gap between them are separated by a finer grid; limbs in contact only by another bind pose. */
+/* Names the first pair; --json has all. Limbs with a gap between them are separated by a finer grid; limbs in contact only by
+ * another bind pose. */
 static void warn_touching(const bind_work *w) {
     const pelt_bind_report *r = &w->report;
     const char *const *names = (const char *const *)skeleton_of(w)->names;
     uint32_t finest = 0, tight = 0; /* pairs without a gap */
     if (r->touching_pair_count == 0)
         return;
-    const char **pairs = must_alloc(r->touching_pair_count, sizeof *pairs);
     for (uint32_t n = 0; n < r->touching_pair_count; n++) {
-        pairs[n] = must_format("'%s' and '%s'", shown_name(names[r->touching[n].joints[0]]),
-                               shown_name(names[r->touching[n].joints[1]]));
         finest = r->touching[n].resolution > finest ? r->touching[n].resolution : finest;
         tight += r->touching[n].resolution == 0;
     }
-    char *list = list_names(pairs, r->touching_pair_count, NAMES_SHOWN);
+    uint32_t others = r->touching_pair_count - 1;
+    char *more = others ? must_format(", and %s more pair%s (listed by --json)", grouped(others), others > 1 ? "s" : "")
+                        : must_format("%s", "");
     char *advice = finest && w->desc.grid ? must_format("a finer --grid separates those with a gap")
                    : finest
                        ? must_format("--resolution %u separates %s", finest, tight ? "those with a gap" : "them")
                        : must_format("there is no gap to resolve: bind the mesh in a pose in which they are apart");
-    warn(w->session, "limbs touch at this resolution, in %s voxels: what %s move; %s", grouped(r->touching_count), list,
-         advice);
-    for (uint32_t n = 0; n < r->touching_pair_count; n++)
-        free((void *)(uintptr_t)pairs[n]);
-    free(pairs);
-    free(list);
+    warn(w->session, "limbs touch at this resolution, in %s voxels: what '%s' and '%s' move%s; %s",
+         grouped(r->touching_count), shown_name(names[r->touching[0].joints[0]]),
+         shown_name(names[r->touching[0].joints[1]]), more, advice);
+    free(more);
     free(advice);
 }
 
