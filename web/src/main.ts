@@ -1,9 +1,11 @@
 /** Entry point: shows the data of the page and handles user input. */
 import { readFile, readPage } from "./data";
 import { announce, byId } from "./dom";
+import { handJoint, handSession } from "./hands";
 import { keepAddress, readLink, writeLink } from "./links";
 import { listen, type Shortcut } from "./keys";
 import { MODES } from "./modes";
+import { readMotions } from "./motions";
 import { dragRotation } from "./pointer";
 import { Viewer } from "./viewer";
 
@@ -39,9 +41,17 @@ function switchTheme(): void {
 
 // ---- Files ----
 
-async function openFile(file: File): Promise<void> {
+/** Shows a file, or plays its motion on the model that is shown: of files without a surface, and where `motion` asks for it. */
+async function openFile(file: File, motion: boolean): Promise<void> {
     try {
+        const motions = await readMotions(file);
+        if (viewer.subject?.model.joints.length && motions.clips.length > 0 && (motion || !motions.hasSurface)) {
+            viewer.addMotions(motions);
+            announce(`playing ${file.name}`);
+            return;
+        }
         await viewer.open(await readFile(file));
+        void offerHand();
         store.set({ playing: timeline.current.times.length > 1 });
         announce(`showing ${file.name}`);
     } catch (error) {
@@ -62,10 +72,35 @@ function listenToDrops(): void {
         event.preventDefault();
         veil.hidden = true;
         const dropped = event.dataTransfer?.files[0];
-        if (dropped) void openFile(dropped);
+        if (dropped) void openFile(dropped, event.shiftKey);
     });
-    byId("open").addEventListener("click", () => file.click());
-    file.addEventListener("change", () => file.files?.[0] && void openFile(file.files[0]));
+    let motion = false;
+    byId("open").addEventListener("click", (event) => {
+        motion = event.shiftKey;
+        file.click();
+    });
+    file.addEventListener("change", () => {
+        if (file.files?.[0]) void openFile(file.files[0], motion);
+        file.value = ""; // the same file may be opened again
+    });
+}
+
+// ---- Tracked hands ----
+
+/** Shows the button where a headset tracks hands and the model has one. */
+async function offerHand(): Promise<void> {
+    const kind = await handSession();
+    byId("hand").hidden = !kind || !viewer.hand;
+}
+
+async function followHand(): Promise<void> {
+    try {
+        const kind = await handSession();
+        await viewer.followHand(await navigator.xr!.requestSession(kind!, { requiredFeatures: ["hand-tracking"] }));
+        announce("following the hand");
+    } catch (error) {
+        byId("headline").textContent = `The headset tracks no hand: ${error instanceof Error ? error.message : error}`;
+    }
 }
 
 // ---- Links and pictures ----
@@ -148,7 +183,7 @@ function shortcuts(): Shortcut[] {
         key(["+", "="], "zoom in", () => stage.zoom(1 / 1.15)),
         key(["-"], "zoom out", () => stage.zoom(1.15)),
         key(["f"], "frame the model", () => stage.reframe()),
-        key(["o"], "open a GLB file", () => byId("file").click()),
+        key(["o"], "open a GLB file, or a motion (BVH, GLB)", () => byId("open").click()),
         key(["u"], "copy a link", () => void copyLink()),
         key(["c"], "save a picture", () => void savePicture()),
         key(["t"], "dark or light theme", switchTheme),
@@ -176,6 +211,7 @@ async function begin(): Promise<void> {
     byId("theme").addEventListener("click", switchTheme);
     byId("link").addEventListener("click", () => void copyLink());
     byId("picture").addEventListener("click", () => void savePicture());
+    byId("hand").addEventListener("click", () => void followHand());
     byId("help-button").addEventListener("click", toggleHelp);
     listenToDrops();
     listen(shortcuts());
@@ -185,6 +221,7 @@ async function begin(): Promise<void> {
         return;
     }
     await viewer.open(data);
+    void offerHand();
     keepAddress(store, stage);
     addEventListener("hashchange", applyLink);
     store.set({
@@ -197,6 +234,7 @@ async function begin(): Promise<void> {
 /** Interface for tests and scripts. */
 const hook = {
     viewer,
+    handJoint,
     /** Resolves when the model is shown. */
     ready: begin(),
     /** Vertices of the result and of the source in a frame of the current animation, [vertex][3]. */

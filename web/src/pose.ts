@@ -50,8 +50,13 @@ export class Poser {
         this.normals = every ? model.normals?.slice() : undefined;
         this.directions = new Float64Array(9 * model.bones.length);
         this.morphs = listMorphs(model);
-        // Animations bring the weights along that drivers gave them; poses of a person's own do not.
-        this.correctors.push(() => this.turned && model.driven?.apply((part, index) => this.isSet(part, index)));
+        // Animations of the file bring the weights along that drivers gave them; poses of a person's own, and motions of other
+        // files, do not.
+        const own = model.animations.length;
+        this.correctors.push(
+            () =>
+                (this.turned || this.motion >= own) && model.driven?.apply((part, index) => this.isSet(part, index)),
+        );
     }
 
     /** Sets all nodes and morph weights; `untouched`: without user input. */
@@ -186,7 +191,11 @@ export class Poser {
 
     setAngles(node: Object3D, degrees: number[]): void {
         const [x, y, z] = degrees.map(MathUtils.degToRad);
-        const turn = new Quaternion().setFromEuler(new Euler(x, y, z, "ZYX"));
+        this.setTurn(node, new Quaternion().setFromEuler(new Euler(x, y, z, "ZYX")));
+    }
+
+    /** Rotation of a joint in its own space, relative to the animation. */
+    setTurn(node: Object3D, turn: Quaternion): void {
         this.turns.set(node, { turn, base: this.turns.get(node)?.base ?? node.quaternion.clone() });
     }
 

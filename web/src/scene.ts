@@ -220,7 +220,12 @@ export class Stage {
 
     /** Positions and normals of the result as drawn; undefined: they are those of the shape. */
     readSkin(): { positions: Float32Array; normals: Float32Array } | undefined {
-        return this.skin?.on ? this.skin.read(this.renderer) : undefined;
+        const { xr } = this.renderer;
+        const { enabled } = xr; // a headset's cameras would draw instead
+        xr.enabled = false;
+        const read = this.skin?.on ? this.skin.read(this.renderer) : undefined;
+        xr.enabled = enabled;
+        return read;
     }
 
     private colorWires(): void {
@@ -355,7 +360,7 @@ export class Stage {
 
     resize(): void {
         const { clientWidth: width, clientHeight: height } = this.canvas.parentElement!;
-        if (width === 0 || height === 0) return;
+        if (width === 0 || height === 0 || this.renderer.xr.isPresenting) return;
         this.renderer.setSize(width, height, false);
         this.setView(this.view);
     }
@@ -369,9 +374,38 @@ export class Stage {
         this.invalidate();
     }
 
+    /** Draws in a headset until the session ends, the model half a metre before the eyes and 40 cm large. `each` is called
+     * before every picture. */
+    async present(session: XRSession, each: (frame: XRFrame, space: XRReferenceSpace) => void): Promise<void> {
+        const { renderer, camera, scene } = this;
+        const { low, high } = this.extent;
+        const before = new PerspectiveCamera().copy(camera, false);
+        const viewer = new Group();
+        viewer.scale.setScalar((high.distanceTo(low) || 1) / 0.4);
+        viewer.position.set(0, 0.15, 0.5).multiply(viewer.scale).addScaledVector(low, 0.5).addScaledVector(high, 0.5);
+        scene.add(viewer.add(camera));
+        [camera.near, camera.far] = [0.05, 50];
+        const leave = (): void => {
+            renderer.xr.removeEventListener("sessionend", leave);
+            renderer.setAnimationLoop(null);
+            renderer.xr.enabled = false;
+            scene.remove(viewer).add(camera.copy(before, false));
+            this.resize();
+        };
+        renderer.xr.addEventListener("sessionend", leave);
+        renderer.xr.enabled = true;
+        renderer.xr.setReferenceSpaceType("local");
+        await renderer.xr.setSession(session);
+        renderer.setAnimationLoop((_, frame) => {
+            if (frame) each(frame, renderer.xr.getReferenceSpace()!);
+            renderer.clear();
+            renderer.render(scene, camera);
+        });
+    }
+
     /** Draws if something changed since the last time. */
     draw(): void {
-        if (!this.dirty || !this.result || !this.source) return;
+        if (!this.dirty || this.renderer.xr.isPresenting || !this.result || !this.source) return;
         this.dirty = false;
         const { clientWidth: width, clientHeight: height } = this.canvas;
         this.crowd?.update(this.camera);

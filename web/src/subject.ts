@@ -1,4 +1,5 @@
 /** The displayed model, its source, and the positions of both in a frame. */
+import type { AnimationClip } from "three";
 import type { Clip, PageData } from "./data";
 import { loadModel, type Model } from "./model";
 import { type Moment, Poser } from "./pose";
@@ -69,6 +70,17 @@ export class Subject {
 
     static async load(data: PageData): Promise<Subject> {
         return new Subject(data, await loadModel(data.glb));
+    }
+
+    /** Adds motions of another file, before the rest pose; returns the place of the first. */
+    add(clips: AnimationClip[]): number {
+        const place = this.animations.length - 1;
+        const made = clips.map(({ name }, n): Animation => {
+            const motion = this.model.animations.push(clips[n]) - 1;
+            return { name, motion, times: motionTimes(this.model, motion, this.data.fps), offset: 0 };
+        });
+        this.animations.splice(place, 0, ...made);
+        return place;
     }
 
     point(vertex: number): number {

@@ -7,6 +7,8 @@ import { announce, byId, figure, h } from "./dom";
 import { ErrorCurve } from "./errors";
 import { lookAround } from "./extent";
 import { influencesOf, type Mode, type ModeInput, MODES, type ModeName } from "./modes";
+import { HandRig, trackedHand } from "./hands";
+import { type Motions, motionsFor } from "./motions";
 import { Overlays } from "./overlays";
 import { Panels, type VertexFacts } from "./panels";
 import { jointNear, rayThrough, vertexOnRay } from "./picking";
@@ -48,6 +50,8 @@ export class Viewer {
     /** The animation shown before the rest pose. */
     private before: Pick<State, "animation" | "frame" | "playing"> | undefined;
     crowd: Crowd | undefined;
+    /** The hand among the joints. */
+    hand: HandRig | undefined;
     private measures: Measures = { curve: undefined, frameErrors: [], displacementScale: 1 };
 
     constructor() {
@@ -100,6 +104,7 @@ export class Viewer {
         this.shadingError = new Float32Array(model.vertexCount);
         this.restPose = new Float32Array(3 * model.vertexCount);
         subject.poser.pose(undefined, this.restPose);
+        this.hand = HandRig.find(model);
         this.before = undefined;
         // Files may begin with a motion of a frame or two.
         const long = subject.animations.findIndex(({ times }) => times.length > 2);
@@ -121,6 +126,15 @@ export class Viewer {
         this.showJoint();
         this.showOverlays();
         this.stage.resize();
+    }
+
+    /** Plays the motions of another file on the joints with the same names. */
+    addMotions(motions: Motions): void {
+        const { subject } = this;
+        subject.poser.place(undefined, true);
+        const animation = subject.add(motionsFor(subject.model, motions));
+        this.timeline.setAnimations(subject.animations);
+        this.store.set({ animation, frame: 0, playing: true });
     }
 
     private title(): void {
@@ -503,6 +517,18 @@ export class Viewer {
     setMorph(morph: Morph, value: number): void {
         this.subject.poser.setMorph(morph, value);
         this.showFrame();
+    }
+
+    /** Poses the hand of the rig as a headset tracks one, until its session ends. */
+    async followHand(session: XRSession): Promise<void> {
+        const { subject, store, stage } = this;
+        store.set({ animation: subject.animations.length - 1, frame: 0, playing: false, crowd: 1, view: "result" });
+        await stage.present(session, (frame, space) => {
+            const tracked = this.hand && trackedHand(frame, space, this.hand.side);
+            if (!tracked) return;
+            for (const [node, turn] of this.hand!.pose(tracked.points, tracked.side)) subject.poser.setTurn(node, turn);
+            this.showFrame();
+        });
     }
 
     resetPose(): void {
