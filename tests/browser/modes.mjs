@@ -82,6 +82,21 @@ function readWeights(file) {
     return list;
 }
 
+/** [vertex] linear colours of a file with one primitive. */
+function vertexColors(file) {
+    const { document, buffer } = readGltf(file);
+    const { bufferView, byteOffset = 0, count, componentType, type } = document.accessors[document.meshes[0].primitives[0].attributes.COLOR_0];
+    const view = document.bufferViews[bufferView];
+    const bytes = buffer(view.buffer);
+    const width = type === "VEC4" ? 4 : 3;
+    const [size, most] = { 5121: [1, 255], 5123: [2, 65535], 5126: [4, 1] }[componentType];
+    const stride = view.byteStride ?? width * size;
+    const read = { 1: "readUInt8", 2: "readUInt16LE", 4: "readFloatLE" }[size];
+    return Array.from({ length: count }, (_, i) =>
+        [0, 1, 2].map((c) => bytes[read]((view.byteOffset ?? 0) + byteOffset + stride * i + size * c) / most),
+    );
+}
+
 function distances(a, b) {
     return Array.from({ length: a.length / 3 }, (_, i) =>
         Math.hypot(a[3 * i] - b[3 * i], a[3 * i + 1] - b[3 * i + 1], a[3 * i + 2] - b[3 * i + 2]),
@@ -286,6 +301,48 @@ await support.checks(browser, {
         }
         assert.deepEqual(page.complaints, []);
         await page.close();
+    },
+    "core triangles and outliers of SMA": async () => {
+        const [mesh, cache, out] = ["sma.obj", "sma.pc2", "sma.glb"].map((name) => path.join(support.folder, name));
+        run(support.sceneMaker, ["arm", "-o", mesh, "--vertices", "600"]);
+        const clusters = ["--preset", "sma2005", "--color-clusters"];
+        run(support.pelt, ["decompose", "-q", mesh, cache, "-o", out, ...clusters]);
+        const page = await openReadable(support.makePage("sma.html", out), "#frame=0&triangles=1");
+        assert.equal((await support.state(page)).mode, "colors", "a file with colours shows them");
+        const colors = vertexColors(out);
+        const pixels = await sample(page, 60, 40);
+        const bright = colors.map((color) => color.map((x) => x + 1e-3)); // outliers are black
+        assert(offset(pixels, bright) < 0.03, `off by ${offset(pixels, bright)}`);
+        assert(new Set(colors.map(String)).size > 3, "too few clusters to tell");
+        assert.deepEqual(page.complaints, []);
+        await page.close();
+    },
+    "a lit file shows its light, which moves": async () => {
+        const rig = support.scene("troll", "--vertices", "800", "--frames", "8");
+        for (const [kind, mode] of [
+            ["ambient", "colors"],
+            ["transfer", "light"],
+        ]) {
+            const [out, report] = [`${kind}.glb`, `${kind}.html`].map((name) => path.join(support.folder, name));
+            run(support.pelt, ["light", "-q", rig, "-o", out, "--kind", kind, "--directions", "32", "--report", report]);
+            const page = await openReadable(report, "#frame=0");
+            assert.equal((await support.state(page)).mode, mode);
+            assert.match(await page.textContent("#page-report"), /largest error of a colour0\.\d+[^%]*$/m);
+            await page.evaluate(() => window.pelt.viewer.setMode("colors"));
+            const colors = () => page.evaluate(() => Array.from(window.pelt.viewer.colors.array));
+            const [first] = [await colors(), await page.evaluate(() => window.pelt.viewer.store.set({ frame: 5 }))];
+            const moved = (await colors()).filter((x, e) => Math.abs(x - first[e]) > 0.01).length;
+            assert(moved > 20, `${moved} colours change`);
+            // The file's own sun gives the colours of the file, but for what the patterns miss.
+            if (kind === "transfer") {
+                const baked = await colors();
+                await page.evaluate(() => window.pelt.viewer.setMode("light"));
+                const mean = (await colors()).reduce((sum, x, e) => sum + Math.abs(x - baked[e]), 0) / baked.length;
+                assert(mean < 0.03, `${mean} apart`);
+            }
+            assert.deepEqual(page.complaints, []);
+            await page.close();
+        }
     },
     "overlays come and go": async () => {
         const page = await openReadable(withOverlays());

@@ -57,6 +57,8 @@ export interface Model {
     /** [vertex][3] as in the file, or undefined. */
     normals?: Float32Array;
     uvs?: Float32Array;
+    /** [vertex][3] linear vertex colours, or undefined. */
+    colors?: Float32Array;
     triangles: Uint32Array;
     parts: Part[];
     bones: Bone[];
@@ -265,6 +267,7 @@ function makeModel(gltf: GLTF, parts: Part[], rig: Rig): Model {
         rest: new Float32Array(3 * vertexCount),
         normals: has("normal") ? new Float32Array(3 * vertexCount) : undefined,
         uvs: has("uv") ? new Float32Array(2 * vertexCount) : undefined,
+        colors: has("color") ? new Float32Array(3 * vertexCount).fill(1) : undefined,
         triangles: new Uint32Array(end ? end.firstIndex + end.indexCount : 0),
         parts,
         bones: rig.bones,
@@ -276,14 +279,14 @@ function makeModel(gltf: GLTF, parts: Part[], rig: Rig): Model {
 }
 
 function shareVertices({ object: a }: Part, { object: b }: Part): boolean {
-    const names = ["position", "normal", "uv", "skinIndex", "skinWeight"];
+    const names = ["position", "normal", "uv", "color", "skinIndex", "skinWeight"];
     return (
         !a.morphTargetInfluences && names.every((name) => a.geometry.attributes[name] === b.geometry.attributes[name])
     );
 }
 
 function copyTwin(model: Model, part: Part, twin: Part): void {
-    const { rest, normals, uvs, boneIndices, weights, influences } = model;
+    const { rest, normals, uvs, colors, boneIndices, weights, influences } = model;
     const copyRows = (array: Float32Array | Uint16Array | undefined, width: number) =>
         array?.copyWithin(
             width * part.firstVertex,
@@ -293,6 +296,7 @@ function copyTwin(model: Model, part: Part, twin: Part): void {
     copyRows(rest, 3);
     copyRows(normals, 3);
     copyRows(uvs, 2);
+    copyRows(colors, 3);
     copyRows(boneIndices, influences);
     copyRows(weights, influences);
 }
@@ -303,9 +307,10 @@ function copyTriangles(model: Model, part: Part): void {
 }
 
 function copyVertices(model: Model, part: Part): void {
-    const { position, normal, uv } = part.object.geometry.attributes;
+    const { position, normal, uv, color } = part.object.geometry.attributes;
     copy(position as BufferAttribute, 3, model.rest, part.firstVertex);
     if (model.normals && normal) copy(normal as BufferAttribute, 3, model.normals, part.firstVertex);
+    if (model.colors && color) copy(color as BufferAttribute, 3, model.colors, part.firstVertex);
     if (model.uvs && uv) copy(uv as BufferAttribute, 2, model.uvs, part.firstVertex);
 }
 

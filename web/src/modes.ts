@@ -5,6 +5,7 @@ import type { Model } from "./model";
 export type ModeName =
     | "shaded"
     | "material"
+    | "colors"
     | "parts"
     | "bones"
     | "weights"
@@ -75,6 +76,25 @@ function paintBones(colors: Float32Array, { bones, influences, boneIndices, weig
         }
 }
 
+/** The colours of the file are the light of a bake, which changes with the motion. */
+export function isLit({ parts, light }: Model): boolean {
+    return light !== undefined || parts.some(({ object }) => object.geometry.morphAttributes.color);
+}
+
+/** Vertex colours of the file with the weights of its morphs in the current pose, times the colours of materials. */
+function paintFile(colors: Float32Array, model: Model): void {
+    if (model.colors) colors.set(model.colors);
+    for (const { object, firstVertex, vertexCount, color } of model.parts) {
+        const [targets, weights] = [object.geometry.morphAttributes.color ?? [], object.morphTargetInfluences ?? []];
+        for (let i = 0; i < vertexCount; i++)
+            for (let c = 0; c < 3; c++) {
+                let sum = colors[3 * (firstVertex + i) + c];
+                targets.forEach((target, t) => (sum += weights[t] * target.getComponent(i, c)));
+                colors[3 * (firstVertex + i) + c] = color[c] * Math.min(Math.max(sum, 0), 1);
+            }
+    }
+}
+
 /** The weight of a joint at a vertex. */
 export function weightOf({ bones, influences, boneIndices, weights }: Model, joint: number, vertex: number): number {
     let sum = 0;
@@ -116,6 +136,13 @@ export const MODES: Mode[] = [
         label: "Material",
         key: "m",
         paint: ({ model }, colors) => paintParts(colors, model, (p) => model.parts[p].color),
+    },
+    {
+        name: "colors",
+        label: "Vertex colours",
+        key: "y",
+        moves: true,
+        paint: ({ model }, colors) => paintFile(colors, model),
     },
     { name: "parts", label: "Parts", key: "a", paint: ({ model }, colors) => paintParts(colors, model, category) },
     { name: "bones", label: "Bones", key: "b", paint: ({ model }, colors) => paintBones(colors, model) },

@@ -47,6 +47,11 @@ const KNOWN: Record<string, [label: string, write?: (value: number) => string, h
     bytes_out: ["size after", bytes],
     peak_memory_bytes: ["memory", bytes],
 };
+/** Errors of `light` are those of colours. */
+const OF_LIGHT: typeof KNOWN = {
+    error_rms: ["E_rms of colours", undefined, "Root mean square error of linear colours, 0 to 1"],
+    error_max: ["largest error of a colour", undefined, "Linear, 0 to 1"],
+};
 const SHOWN_ELSEWHERE = new Set([
     "pelt",
     "verb",
@@ -76,9 +81,9 @@ export interface Group {
     rows: Row[];
 }
 
-function rowsOf(object: JsonObject, write?: (value: number) => string): [string, Row][] {
+function rowsOf(object: JsonObject, names = KNOWN, write?: (value: number) => string): [string, Row][] {
     return Object.entries(object).flatMap(([key, value]) => {
-        const [label, known, hint] = KNOWN[key] ?? [];
+        const [label, known, hint] = names[key] ?? [];
         const shown = text(value, write ?? known);
         return shown === undefined ? [] : [[key, { name: label ?? words(key), value: shown, hint }]];
     });
@@ -87,14 +92,16 @@ function rowsOf(object: JsonObject, write?: (value: number) => string): [string,
 /** All scalars of the report: those at its top and of `result` together, what is known first; other objects apart. */
 export function figures(report: JsonObject): Group[] {
     const own = Object.entries(report).filter(([key]) => !SHOWN_ELSEWHERE.has(key));
-    const first = new Map(rowsOf({ ...Object.fromEntries(own), ...(isObject(report.result) ? report.result : {}) }));
+    const names = report.verb === "light" ? { ...KNOWN, ...OF_LIGHT } : KNOWN;
+    const all = { ...Object.fromEntries(own), ...(isObject(report.result) ? report.result : {}) };
+    const first = new Map(rowsOf(all, names));
     const order = Object.keys(KNOWN);
     const place = (key: string): number => (order.includes(key) ? order.indexOf(key) : order.length);
     const rows = [...first].sort(([a], [b]) => place(a) - place(b)).map(([, row]) => row);
     const others = own.flatMap(([key, value]) => {
         if (!isObject(value) || key === "result") return [];
         const write = key === "seconds" ? (seconds: number) => `${figure(seconds, 3)} s` : undefined;
-        return [{ title: words(key), rows: rowsOf(value, write).map(([, row]) => row) }];
+        return [{ title: words(key), rows: rowsOf(value, names, write).map(([, row]) => row) }];
     });
     return [{ title: "figures", rows }, ...others].filter((group) => group.rows.length > 0);
 }

@@ -32,6 +32,7 @@ export function modesOf({ model, poser }: Subject, animation: Animation): Mode[]
     const skinned = model.joints.length > 0 && model.vertexCount > 0;
     const needs: Partial<Record<ModeName, boolean>> = {
         material: model.parts.some(({ map, color }) => map || color.some((c) => c !== 1)),
+        colors: model.colors !== undefined,
         parts: model.parts.length > 1,
         bones: skinned,
         weights: skinned,

@@ -6,8 +6,8 @@ import type { PageData } from "./data";
 import { announce, byId, figure, h } from "./dom";
 import { ErrorCurve } from "./errors";
 import { lookAround } from "./extent";
-import { influencesOf, type Mode, type ModeInput, MODES, type ModeName } from "./modes";
 import { HandRig, trackedHand } from "./hands";
+import { influencesOf, isLit, type Mode, type ModeInput, MODES, type ModeName } from "./modes";
 import { type Motions, motionsFor } from "./motions";
 import { Overlays } from "./overlays";
 import { Panels, type VertexFacts } from "./panels";
@@ -111,7 +111,8 @@ export class Viewer {
         const first = subject.animations[Math.max(long, 0)];
         const bare = model.vertexCount === 0; // then the skeleton is all there is
         const view = viewsOf(subject, first)[0];
-        this.store.state = { ...INITIAL, animation: Math.max(long, 0), view, skeleton: bare };
+        const mode = model.light ? "light" : model.colors ? "colors" : "shaded";
+        this.store.state = { ...INITIAL, animation: Math.max(long, 0), view, mode, skeleton: bare };
         const extent = lookAround(subject, first, this.restPose);
         const size = extent.high.distanceTo(extent.low);
         this.overlays = new Overlays(this.stage.overlays, model, size, data.voxels, data.lattice);
@@ -147,7 +148,7 @@ export class Viewer {
         const words = [
             verb,
             Number.isFinite(bones) && `${figure(bones)} bones`,
-            Number.isFinite(error) && `E_rms ${figure(error)}`,
+            Number.isFinite(error) && `E_rms ${figure(error)}${verb === "light" ? " of colours" : ""}`,
         ];
         byId("headline").textContent = words.filter(Boolean).join(" · ");
     }
@@ -393,12 +394,15 @@ export class Viewer {
     }
 
     private paint(): void {
+        // Frames measured in the background leave the weights of others behind.
+        if (this.mode.name === "colors") this.subject.poser.prepare(this.subject.moment(this.animation, this.store.state.frame));
         const input = this.modeInput();
         if (this.mode.name === "shading") this.measureShading();
         this.mode.paint(input, this.colors.array as Float32Array);
         this.colors.needsUpdate = true;
         const { name } = this.mode;
-        const surface = name === "material" ? "materials" : name === "light" ? "light" : "colors";
+        const lit = name === "light" || (name === "colors" && isLit(this.subject.model));
+        const surface = name === "material" ? "materials" : lit ? "light" : "colors";
         // Beside the errors of the result, the source shows its own shape.
         const compares = this.mode.name === "error" || this.mode.name === "shading";
         this.stage.use(surface, compares && this.store.state.view === "side" ? "plain" : surface);
