@@ -1,11 +1,22 @@
 /* Decompositions of the three bench animations (if present) and of generated scenes: error and seconds per phase.
  *
- * Prints the table of docs/decompose.md. The errors are the solver's own estimate in double precision; what a file
+ * Prints the tables of docs/decompose.md. The errors are the solver's own estimate in double precision; what a file
  * reaches differs by rounding and by the keys left out, and `pelt decompose` reports it.
  *
- *   bench_decompose [NAME]     only animations whose name begins like this
+ *   bench_decompose [NAME]            only animations whose name begins like this
+ *   bench_decompose phases [NAME]     affine bones: CPU seconds and floating-point operations of each phase
+ *
+ * Operations are counted where the library calls BLAS: this program has functions of the same names, which count and call
+ * the real ones. Those of LAPACK and of the library's own loops are not counted. The peak is that of a matrix product of
+ * 768 × 768 in the same run, on one thread.
  */
 #include "animations.h"
+
+#include <cblas.h>
+#include <dlfcn.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <time.h>
 
 static const struct {
     const char *name;
@@ -36,8 +47,185 @@ static int run_kind(pelt_context *context, const animation *a, size_t kind) {
     return result == PELT_OK ? 0 : fail(context, a->name);
 }
 
+/* ---- Phases ------------------------------------------------------------------------------------------------ */
+
+static _Atomic uint64_t operations;
+
+typedef void any_function(void);
+
+static any_function *real(const char *name) {
+    void *symbol = dlsym(RTLD_NEXT, name);
+    any_function *function;
+    if (!symbol)
+        abort();
+    memcpy(&function, &symbol, sizeof function); /* POSIX: of one size and representation */
+    return function;
+}
+
+/* The real function, found at the first call. */
+#define REAL(name)                                                                                                     \
+    static any_function *_Atomic found;                                                                                \
+    if (!found)                                                                                                        \
+        found = real(#name);                                                                                           \
+    __typeof__(name) *function = (__typeof__(name) *)found
+
+void cblas_dgemm(CBLAS_ORDER order, CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k,
+                 double alpha, const double *a, blasint lda, const double *b, blasint ldb, double beta, double *c,
+                 blasint ldc) {
+    REAL(cblas_dgemm);
+    operations += 2 * (uint64_t)m * (uint64_t)n * (uint64_t)k;
+    function(order, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+void cblas_dsyrk(CBLAS_ORDER order, CBLAS_UPLO half, CBLAS_TRANSPOSE ta, blasint n, blasint k, double alpha,
+                 const double *a, blasint lda, double beta, double *c, blasint ldc) {
+    REAL(cblas_dsyrk);
+    operations += ((uint64_t)n + 1) * (uint64_t)n * (uint64_t)k;
+    function(order, half, ta, n, k, alpha, a, lda, beta, c, ldc);
+}
+
+void cblas_dtrsm(CBLAS_ORDER order, CBLAS_SIDE side, CBLAS_UPLO half, CBLAS_TRANSPOSE ta, CBLAS_DIAG diagonal,
+                 blasint m, blasint n, double alpha, const double *a, blasint lda, double *b, blasint ldb) {
+    REAL(cblas_dtrsm);
+    operations += (uint64_t)m * (uint64_t)n * (uint64_t)(side == CblasLeft ? m : n);
+    function(order, side, half, ta, diagonal, m, n, alpha, a, lda, b, ldb);
+}
+
+static double seconds(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+enum { REDUCE, SEED, SOLVE, BUILD, WRITE, PHASE_COUNT };
+static const char *const phase_names[] = {"reduce", "seed", "solve", "build", "write"};
+
+typedef struct sample {
+    double cpu, wall;
+    uint64_t operations;
+} sample;
+
+typedef struct meter {
+    int phase;
+    sample start, phases[PHASE_COUNT];
+} meter;
+
+static sample take_sample(void) {
+    return (sample){seconds(CLOCK_PROCESS_CPUTIME_ID), seconds(CLOCK_MONOTONIC), operations};
+}
+
+static void enter(meter *m, int phase) {
+    sample now = take_sample(), *out = &m->phases[m->phase];
+    out->cpu += now.cpu - m->start.cpu;
+    out->wall += now.wall - m->start.wall;
+    out->operations += now.operations - m->start.operations;
+    m->phase = phase;
+    m->start = now;
+}
+
+/* The first report of seeds ends the reduction. */
+static void on_progress(void *user, const char *phase, double fraction) {
+    (void)fraction;
+    meter *m = user;
+    if (m->phase == REDUCE && strcmp(phase, "seed") == 0)
+        enter(m, SEED);
+}
+
+static pelt_result run_phases(pelt_context *context, const animation *a, meter *m) {
+    pelt_model *model = NULL;
+    pelt_decomposer *d = NULL;
+    bool done = false;
+    char path[1024];
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/bench_decompose_%ld.glb", folder ? folder : "/tmp", (long)getpid());
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.bones = a->bone_count;
+    pelt_result result = animation_open(context, a, &model);
+    m->phase = REDUCE;
+    m->start = take_sample();
+    if (result == PELT_OK)
+        result = pelt_decomposer_create(context, model, &desc, &d);
+    enter(m, SOLVE);
+    while (result == PELT_OK && !done)
+        result = pelt_decomposer_step(d, &done);
+    enter(m, BUILD);
+    if (result == PELT_OK)
+        result = pelt_decomposer_finish(d, NULL);
+    enter(m, WRITE);
+    if (result == PELT_OK)
+        result = pelt_save(context, model, path, NULL);
+    enter(m, WRITE);
+    unlink(path);
+    pelt_decomposer_destroy(d);
+    pelt_model_destroy(model);
+    return result;
+}
+
+/* Operations per second of a matrix product on one thread. */
+static double measure_peak(void) {
+    enum { size = 768, rounds = 6 };
+    double *a = calloc((size_t)3 * size * size, sizeof *a), best = 0;
+    if (!a)
+        return 1;
+    for (size_t e = 0; e < (size_t)2 * size * size; e++)
+        a[e] = (double)(e % 17) - 8;
+    for (int n = 0; n < rounds; n++) {
+        double start = seconds(CLOCK_PROCESS_CPUTIME_ID);
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size, size, size, 1, a, size, a + size * size, size, 0,
+                    a + 2 * size * size, size);
+        best = fmax(best, 2.0 * size * size * size / (seconds(CLOCK_PROCESS_CPUTIME_ID) - start));
+    }
+    free(a);
+    return best;
+}
+
+/* Five rows of the table. */
+static int print_phases(const animation *a, double peak) {
+    meter meters[2] = {0};
+    for (uint32_t threads = 1; threads <= 2; threads++) {
+        pelt_context_desc desc = pelt_context_desc_default();
+        pelt_context *context;
+        desc.thread_count = threads;
+        desc.progress = on_progress;
+        desc.progress_user = &meters[threads - 1];
+        if (pelt_context_create(&desc, &context) != PELT_OK)
+            return 1;
+        int code = run_phases(context, a, &meters[threads - 1]) == PELT_OK ? 0 : fail(context, a->name);
+        pelt_context_destroy(context);
+        if (code != 0)
+            return code;
+    }
+    for (int p = 0; p < PHASE_COUNT; p++) {
+        const sample *one = &meters[0].phases[p], *two = &meters[1].phases[p];
+        double rate = (double)one->operations / fmax(one->cpu, 1e-9);
+        printf("| %-12s | %-6s | %7.3f | %7.2f | %5.1f | %4.0f %% | %7.3f | %5.2f |\n", p == 0 ? a->name : "",
+               phase_names[p], one->cpu, 1e-9 * (double)one->operations, 1e-9 * rate, 100 * rate / peak, two->cpu,
+               one->wall / fmax(two->wall, 1e-9));
+    }
+    fflush(stdout);
+    return 0;
+}
+
+static int run_phase_table(const char *name) {
+    double peak = measure_peak();
+    int code = 0;
+    printf("Peak of a thread: %.1f GFLOP/s.\n\n"
+           "| animation    | phase  |   CPU s | GFLOP of BLAS | GFLOP/s | of the peak | CPU s, two threads | times as "
+           "fast |\n"
+           "|--------------|--------|--------:|--------:|------:|-------:|--------:|------:|\n",
+           1e-9 * peak);
+    for (size_t n = 0; n < ANIMATION_COUNT && code == 0; n++)
+        if (animation_wanted(&animations[n], name))
+            code = print_phases(&animations[n], peak);
+    return code;
+}
+
 int main(int count, char **texts) {
+    bool phases = count > 1 && strcmp(texts[1], "phases") == 0;
+    const char *name = count > 1 + phases ? texts[1 + phases] : NULL;
     pelt_blas_single_thread();
+    if (phases)
+        return run_phase_table(name);
     pelt_context *context;
     if (pelt_context_create(NULL, &context) != PELT_OK)
         return 1;
@@ -46,7 +234,7 @@ int main(int count, char **texts) {
         "| animation    |      N |    F |   P | bones  |    d | its |  E_rms | reduce |   seed |  solve |  total |\n"
         "|--------------|-------:|-----:|----:|--------|-----:|----:|-------:|-------:|-------:|-------:|-------:|\n");
     for (size_t n = 0; n < ANIMATION_COUNT && code == 0; n++)
-        if (animation_wanted(&animations[n], count > 1 ? texts[1] : NULL))
+        if (animation_wanted(&animations[n], name))
             for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0] && code == 0; kind++)
                 code = run_kind(context, &animations[n], kind);
     pelt_context_destroy(context);

@@ -233,6 +233,85 @@ static void ways_agree(void **state) {
     }
 }
 
+/* Sum of squares of A outside the basis. */
+static double outside_basis(const fixture *f) {
+    size_t d = f->fit.dimension;
+    double *coords = malloc(d * sizeof *coords), sum = 0;
+    assert_non_null(coords);
+    for (size_t i = 0; i < f->vertex_count; i++) {
+        memset(coords, 0, d * sizeof *coords);
+        for (size_t row = 0; row < f->fit.row_count; row++) {
+            double value = entry(f, row, i);
+            sum += value * value;
+            for (size_t e = 0; e < d; e++)
+                coords[e] += value * f->fit.basis[row * d + e];
+        }
+        for (size_t e = 0; e < d; e++)
+            sum -= coords[e] * coords[e];
+    }
+    free(coords);
+    return sum;
+}
+
+/* The basis of a sample loses hardly more than that of all vertices. For noise it would lose more, and is rejected. */
+static void samples_are_checked(void **state) {
+    (void)state;
+    for (int noise = 0; noise < 2; noise++) {
+        fixture f;
+        begin(&f, 12000, 60, 2);
+        f.fit.bone_capacity = 4;
+        test_random random = {6};
+        for (size_t e = 0; noise && e < (size_t)3 * 12000 * 60; e++)
+            f.positions[e] = (float)test_random_real(&random, -1, 1);
+        px_reduction r = {
+            .fit = &f.fit, .clips = f.model.clips, .plan = &f.plan, .desc = &f.desc, .block_vertices = 300};
+        r.block = PX_ALLOC(f.test.context, double, 300 * (size_t)f.fit.row_count);
+        double expected;
+        test_ok(&f.test, px_reduce_sample(&r, 2, &expected));
+        assert_null(r.sample);
+        assert_int_equal(f.fit.dimension, 64);
+        double sampled = outside_basis(&f);
+        test_ok(&f.test, px_reduce_rows(&r));
+        double whole = outside_basis(&f);
+        assert_int_equal(isfinite(expected) != 0, !noise);
+        assert_true(sampled <= expected);
+        assert_true(sampled > whole);
+        assert_true(noise ? sampled > 1.02 * whole : sampled < 1.02 * whole);
+        px_free(f.test.context, r.block);
+        end(&f);
+    }
+}
+
+/* A vertex that moves on its own and is in no sample is found when all vertices are projected. */
+static void samples_miss_nothing(void **state) {
+    (void)state;
+    const uint32_t vertices = 48000, frames = 200, lone = 5; /* of the first ten, samples take vertices 0 and 1 */
+    fixture f;
+    begin(&f, vertices, frames, 2);
+    f.fit.bone_capacity = 4;
+    assert_int_equal(px_sample_stride(&f.fit), 10);
+    test_random random = {7};
+    for (size_t k = 0; k < frames; k++)
+        for (size_t a = 0; a < 3; a++)
+            f.positions[3 * (k * vertices + lone) + a] = (float)test_random_real(&random, -2, 2);
+    test_ok(&f.test, px_fit_gather(&f.fit, f.model.clips, &f.plan, &f.desc));
+    double all = 0, held = 0;
+    for (size_t row = 0; row < f.fit.row_count; row++)
+        all += entry(&f, row, lone) * entry(&f, row, lone);
+    for (size_t e = 0; e < f.fit.dimension; e++)
+        held += pow((double)f.fit.coords[lone * f.fit.dimension + e], 2);
+    assert_true(held > 0.99 * all);
+    end(&f);
+}
+
+/* Samples pay for large animations only. */
+static void stride_follows_the_work(void **state) {
+    (void)state;
+    assert_int_equal(px_sample_stride(&(px_fit){.row_count = 1500, .vertex_count = 200000}), 16);
+    assert_int_equal(px_sample_stride(&(px_fit){.row_count = 1500, .vertex_count = 20000}), 1);
+    assert_int_equal(px_sample_stride(&(px_fit){.row_count = 144, .vertex_count = 200000}), 1);
+}
+
 /* An iterated basis of unknown rank must grow until it suffices. */
 static void iteration_widens(void **state) {
     (void)state;
@@ -479,6 +558,9 @@ int main(void) {
         cmocka_unit_test(without_epsilon_nothing_is_lost),
         cmocka_unit_test(methods_reach_epsilon),
         cmocka_unit_test(ways_agree),
+        cmocka_unit_test(samples_are_checked),
+        cmocka_unit_test(samples_miss_nothing),
+        cmocka_unit_test(stride_follows_the_work),
         cmocka_unit_test(iteration_widens),
         cmocka_unit_test(bones_bound_the_dimension),
         cmocka_unit_test(not_finite_is_reported),

@@ -146,6 +146,9 @@ static void cholesky_solves(void **state) {
                     l[r * n + c] = c <= r ? factor[r * n + c] : 0;
             multiply(px_matrix_of(l, n, n), px_transposed(px_matrix_of(l, n, n)), back);
             assert_near(px_matrix_of(back, n, n), spd, 1e-13 * size * (double)(n + 3));
+            multiply(px_matrix_of(l, n, n), px_matrix_of(x, n, k), b);
+            px_cholesky_divide(px_matrix_of(factor, n, n), px_matrix_of(b, n, k));
+            assert_near(px_matrix_of(b, n, k), x, 1e-10);
         }
 }
 

@@ -15,7 +15,8 @@
 
 typedef struct reading {
     px_reduction *r;
-    uint32_t first, count, frame; /* frame: the frame of loop index 0 */
+    const uint32_t *index; /* [count] points */
+    uint32_t count, frame; /* frame: the frame of loop index 0 */
     double *out;
 } reading;
 
@@ -26,7 +27,7 @@ static const pelt_clip *clip_of_frame(const pelt_clip *clips, uint32_t *frame) {
 }
 
 static pelt_result fail_not_finite(const reading *job, const pelt_clip *clip, uint32_t frame, const float *points) {
-    const uint32_t *index = job->r->plan->points + job->first;
+    const uint32_t *index = job->index;
     uint32_t i = 0;
     for (const float *p = points; i + 1 < job->count; i++, p = points + 3 * (size_t)(index[i] - index[0]))
         if (!isfinite(p[0]) || !isfinite(p[1]) || !isfinite(p[2]))
@@ -38,7 +39,7 @@ static pelt_result fail_not_finite(const reading *job, const pelt_clip *clip, ui
 /* Writes three rows of A from the points of one frame. Returns false if a value is not finite. */
 static bool spread_frame(const reading *job, const float *points, double *out) {
     const px_gathered *plan = job->r->plan;
-    const uint32_t *index = plan->points + job->first;
+    const uint32_t *index = job->index;
     double scale = 1 / plan->radius;
     bool finite = true;
     for (uint32_t i = 0; i < job->count; i++) {
@@ -55,7 +56,7 @@ static pelt_result read_frames(void *user, size_t first, size_t count, size_t bl
     (void)block;
     const reading *job = user;
     pelt_context *context = job->r->fit->context;
-    const uint32_t *index = job->r->plan->points + job->first;
+    const uint32_t *index = job->index;
     uint32_t span = index[job->count - 1] - index[0] + 1;
     float *scratch = NULL;
     pelt_result result = PELT_OK;
@@ -77,12 +78,12 @@ static pelt_result read_frames(void *user, size_t first, size_t count, size_t bl
 
 pelt_result px_reduction_read(px_reduction *r, uint32_t first, uint32_t count, uint32_t frame, uint32_t frame_count,
                               double *out) {
-    reading job = {r, first, count, frame, out};
+    reading job = {r, (r->sample ? r->sample : r->plan->points) + first, count, frame, out};
     return px_parallel(r->fit->context, NULL, frame_count, FRAMES_PER_TASK, read_frames, &job);
 }
 
 pelt_result px_reduction_each_block(px_reduction *r, const char *phase, px_use_block_fn *use, void *user) {
-    uint32_t N = r->fit->vertex_count;
+    uint32_t N = r->sample ? r->sample_count : r->fit->vertex_count;
     for (uint32_t first = 0, count; first < N; first += count) {
         count = (uint32_t)px_min_size(r->block_vertices, N - first);
         PX_TRY(px_progress(r->fit->context, phase, first, N));
@@ -97,14 +98,16 @@ pelt_result px_reduction_each_block(px_reduction *r, const char *phase, px_use_b
 #define PROJECT_VERTICES 128u
 
 typedef struct projection {
-    px_reduction *r;
     uint32_t first, count; /* vertices of the block */
+    px_reduction *r;
+    double *outside; /* [task] sums of squares outside the subspace */
 } projection;
 
 /* Stores coordinates as floats. Norms: squared length outside the subspace plus squared length of the rounded
- * coordinates. */
-static void store_coords(px_fit *fit, size_t vertex, size_t count, const double *wide) {
+ * coordinates. Returns the sum of squares outside. */
+static double store_coords(px_fit *fit, size_t vertex, size_t count, const double *wide) {
     size_t d = fit->dimension;
+    double outside = 0;
     for (size_t i = 0; i < count; i++) {
         double held = 0, rounded = 0;
         for (size_t e = 0; e < d; e++) {
@@ -113,12 +116,14 @@ static void store_coords(px_fit *fit, size_t vertex, size_t count, const double 
             rounded += (double)value * (double)value;
             fit->coords[(vertex + i) * d + e] = value;
         }
-        fit->norms[vertex + i] = fmax(fit->norms[vertex + i] - held, 0) + rounded;
+        double left = fmax(fit->norms[vertex + i] - held, 0);
+        fit->norms[vertex + i] = left + rounded;
+        outside += left;
     }
+    return outside;
 }
 
 static pelt_result project_some(void *user, size_t first, size_t count, size_t block) {
-    (void)block;
     const projection *job = user;
     px_fit *fit = job->r->fit;
     size_t rows = fit->row_count, d = fit->dimension, vertex = job->first + first;
@@ -127,12 +132,13 @@ static pelt_result project_some(void *user, size_t first, size_t count, size_t b
     if (!wide)
         return PELT_ERROR_MEMORY;
     px_gemm(1, px_transposed(part), px_matrix_in(fit->basis, rows, d), 0, px_matrix_of(wide, count, d));
+    memset(fit->norms + vertex, 0, count * sizeof *fit->norms);
     for (size_t row = 0; row < rows; row++) {
         const double *a = px_matrix_at(part, row, 0);
         for (size_t i = 0; i < count; i++)
             fit->norms[vertex + i] += a[i] * a[i];
     }
-    store_coords(fit, vertex, count, wide);
+    job->outside[block] += store_coords(fit, vertex, count, wide);
     for (size_t i = 0; i < count; i++)
         for (size_t axis = 0; axis < 3; axis++)
             fit->now.rest[3 * (vertex + i) + axis] = *px_matrix_at(part, job->r->plan->rest_row + axis, i);
@@ -141,9 +147,22 @@ static pelt_result project_some(void *user, size_t first, size_t count, size_t b
 }
 
 static pelt_result project_block(px_reduction *r, void *user, uint32_t first, uint32_t count) {
-    (void)user;
-    projection job = {r, first, count};
-    return px_parallel(r->fit->context, NULL, count, PROJECT_VERTICES, project_some, &job);
+    projection *job = user;
+    job->first = first;
+    job->count = count;
+    return px_parallel(r->fit->context, NULL, count, PROJECT_VERTICES, project_some, job);
+}
+
+/* Computes coordinates and norms of all vertices. *outside: sum of squares outside the subspace. */
+static pelt_result project(px_reduction *r, double *outside) {
+    size_t tasks = px_block_count(r->block_vertices, PROJECT_VERTICES);
+    projection job = {.r = r, .outside = PX_ALLOC(r->fit->context, double, tasks)};
+    pelt_result result = job.outside ? px_reduction_each_block(r, "project", project_block, &job) : PELT_ERROR_MEMORY;
+    *outside = 0;
+    for (size_t t = 0; result == PELT_OK && t < tasks; t++)
+        *outside += job.outside[t];
+    px_free(r->fit->context, job.outside);
+    return result;
 }
 
 /* ---- Entry point --------------------------------------------------------------------------------------------- */
@@ -152,18 +171,27 @@ static pelt_result project_block(px_reduction *r, void *user, uint32_t first, ui
  * subspace iteration is used. */
 #define EXACT_MOST 2048u
 
-static pelt_result find_basis(px_reduction *r) {
+/* *expected: sum of squares that a basis of a sample of the vertices should leave outside; infinite: all vertices were
+ * used. */
+static pelt_result find_basis(px_reduction *r, double *expected) {
     const px_fit *fit = r->fit;
+    *expected = INFINITY;
     if (r->desc->reduce != PELT_REDUCE_SVD)
         return px_reduce_columns(r);
     if (px_min_size(fit->row_count, fit->vertex_count) > EXACT_MOST)
         return px_reduce_iterate(r);
-    return fit->row_count <= fit->vertex_count ? px_reduce_rows(r) : px_reduce_vertices(r);
+    if (fit->row_count > fit->vertex_count)
+        return px_reduce_vertices(r);
+    size_t stride = px_sample_stride(fit);
+    if (stride > 1)
+        PX_TRY(px_reduce_sample(r, stride, expected));
+    return stride > 1 && *expected < INFINITY ? PELT_OK : px_reduce_rows(r);
 }
 
 static pelt_result reduce(px_reduction *r) {
     px_fit *fit = r->fit;
-    PX_TRY(find_basis(r));
+    double expected, outside;
+    PX_TRY(find_basis(r, &expected));
     fit->norms = PX_NEW(fit->arena, double, fit->vertex_count);
     fit->coords = PX_NEW(fit->arena, float, px_mul_size(fit->vertex_count, fit->dimension));
     if (!fit->norms || !fit->coords)
@@ -177,7 +205,15 @@ static pelt_result reduce(px_reduction *r) {
         memcpy(fit->now.rest, cache->rest, 3 * N * sizeof *fit->now.rest);
         return PELT_OK;
     }
-    PX_TRY(px_reduction_each_block(r, "project", project_block, NULL));
+    PX_TRY(project(r, &outside));
+    if (outside > expected) { /* the sample missed something, such as a small part that moves on its own */
+        PX_TRY(px_reduce_rows(r));
+        if (fit->dimension > d)
+            fit->coords = PX_NEW(fit->arena, float, px_mul_size(N, fit->dimension));
+        PX_TRY(fit->coords ? project(r, &outside) : PELT_ERROR_MEMORY);
+        d = fit->dimension;
+        basis = fit->row_count * d;
+    }
     if (!cache)
         return PELT_OK;
     pelt_context *context = fit->context;

@@ -116,7 +116,7 @@ static pelt_result make_basis(px_reduction *r, const double *values, size_t coun
 static pelt_result all_directions(px_reduction *r, double *gram) {
     px_fit *fit = r->fit;
     size_t rows = fit->row_count;
-    px_reduction_cache *cache = r->plan->cache;
+    px_reduction_cache *cache = r->sample ? NULL : r->plan->cache; /* it holds what all vertices give */
     double *values = PX_ALLOC(fit->context, double, rows);
     pelt_result result = values ? PELT_OK : PELT_ERROR_MEMORY;
     if (result == PELT_OK && cache && cache->values) {
@@ -152,7 +152,7 @@ static pelt_result find_directions(px_reduction *r, double *gram) {
 
 pelt_result px_reduce_rows(px_reduction *r) {
     px_fit *fit = r->fit;
-    px_reduction_cache *cache = r->plan->cache;
+    px_reduction_cache *cache = r->sample ? NULL : r->plan->cache;
     size_t size = px_mul_size(fit->row_count, fit->row_count);
     double *gram = PX_ALLOC(fit->context, double, size);
     pelt_result result = gram ? PELT_OK : PELT_ERROR_MEMORY;
@@ -160,6 +160,8 @@ pelt_result px_reduce_rows(px_reduction *r) {
         memcpy(gram, cache->gram, size * sizeof *gram);
     else if (result == PELT_OK) {
         result = px_reduction_each_block(r, "reduce", add_rows, gram);
+        for (size_t e = 0; r->sample && e < size; e++)
+            gram[e] *= (double)fit->vertex_count / r->sample_count;
         if (result == PELT_OK && cache &&
             !(cache->gram = px_cache_copy(fit->context, cache->gram, gram, size, sizeof *gram)))
             result = PELT_ERROR_MEMORY;

@@ -13,6 +13,8 @@ typedef struct px_reduction {
     const pelt_clip *clips; /* concatenated in time */
     const px_gathered *plan;
     const pelt_decompose_desc *desc;
+    const uint32_t *sample; /* [sample_count] points of the vertices to read, ascending; NULL: all of the plan */
+    uint32_t sample_count;
     uint32_t block_vertices; /* vertices of a block with all frames: ≤ PX_REDUCE_BLOCK entries, but ≥ 16 vertices */
     double *block;           /* [row][block_vertices] */
 } px_reduction;
@@ -23,7 +25,7 @@ void *px_cache_copy(pelt_context *context, void *old, const void *data, size_t c
 #define PX_REDUCE_BLOCK ((size_t)2 << 20) /* doubles, 16 MB: inner products long enough for fast BLAS */
 
 /* Reads part of A into `out` [3 · frame_count][count]: rows of frames [frame, frame + frame_count), numbered over all
- * clips, columns of vertices [first, first + count). Multithreaded. Fails at the first value that is not finite. */
+ * clips, columns of vertices [first, first + count) of the plan or the sample. Multithreaded. Fails at the first value that is not finite. */
 pelt_result px_reduction_read(px_reduction *r, uint32_t first, uint32_t count, uint32_t frame, uint32_t frame_count,
                               double *out);
 
@@ -51,11 +53,17 @@ pelt_result px_reduction_dimension(const px_reduction *r, const double *values, 
                                    uint32_t *dimension);
 
 /* Algorithms that find a basis; each sets fit->dimension and fit->basis. */
-pelt_result px_reduce_rows(px_reduction *r);     /* eigenvectors of A Aᵀ [row][row] */
+pelt_result px_reduce_rows(px_reduction *r);     /* eigenvectors of A Aᵀ [row][row], of the sample if there is one */
 pelt_result px_reduce_vertices(px_reduction *r); /* eigenvectors of AᵀA [vertex][vertex] */
 pelt_result px_reduce_iterate(px_reduction *r);  /* subspace iteration; linear in rows and in vertices */
 /* Subspace iteration for the `width` leading directions with A Aᵀ [row][row] given. */
 pelt_result px_reduce_leading(px_reduction *r, const double *gram, size_t width);
 pelt_result px_reduce_columns(px_reduction *r); /* Algorithm 1 of FESAM and its variants */
+
+/* One of how many vertices px_reduce_sample should take; 1: all, a sample is not worth it. */
+size_t px_sample_stride(const px_fit *fit);
+/* px_reduce_rows on one of `stride` ≥ 2 vertices. *expected: the basis is nearly as good as that of all vertices if these
+ * have at most this sum of squares outside it; infinite: it is not good, compute it from all vertices. */
+pelt_result px_reduce_sample(px_reduction *r, size_t stride, double *expected);
 
 #endif

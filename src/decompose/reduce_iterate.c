@@ -18,6 +18,7 @@
 #define MORE_PASSES  2    /* passes after widening: the existing directions have converged */
 #define GRAM_PASSES  8    /* passes on a given A Aᵀ: cheap; more change only the last digits of the last directions */
 #define TILE         32u  /* directions per task */
+#define DEPENDENT    1e-4 /* length of a row of length 1 outside the span of the rows before it */
 #define MISSED_SHARE 0.25 /* share of the permitted loss that may lie outside Q */
 
 typedef struct iteration {
@@ -103,6 +104,30 @@ static void orthonormalise(iteration *it, size_t from) {
                 it->q[s * rows + e] = random_number((attempt * MOST_WIDTH + s) * rows + e);
 }
 
+/* Orthonormalises all rows by the Cholesky factor of their products: the length of a row has been made 1 before, so the
+ * products are well scaled. Good enough between passes, where rows need only stay independent. False: they are nearly
+ * dependent, and unchanged but for their length. */
+static bool orthonormalise_roughly(iteration *it) {
+    size_t rows = it->r->fit->row_count, w = it->width;
+    px_matrix q = px_matrix_of(it->q, w, rows), products = px_matrix_of(it->ritz, w, w);
+    for (size_t s = 0; s < w; s++) {
+        double *row = it->q + s * rows, square = 0;
+        for (size_t e = 0; e < rows; e++)
+            square += row[e] * row[e];
+        double scale = square > 0 ? 1 / sqrt(square) : 0;
+        for (size_t e = 0; e < rows; e++)
+            row[e] *= scale;
+    }
+    px_syrk(1, q, 0, products);
+    if (!px_cholesky(products))
+        return false;
+    for (size_t s = 0; s < w; s++)
+        if (it->ritz[s * w + s] < DEPENDENT)
+            return false;
+    px_cholesky_divide(products, q);
+    return true;
+}
+
 static pelt_result widen(iteration *it, size_t width) {
     pelt_context *context = it->r->fit->context;
     size_t rows = it->r->fit->row_count, old = it->width;
@@ -130,7 +155,8 @@ static pelt_result sharpen(iteration *it, int passes) {
         double *previous = it->q;
         it->q = it->next;
         it->next = previous;
-        orthonormalise(it, 0);
+        if (n + 1 == passes || !orthonormalise_roughly(it))
+            orthonormalise(it, 0);
     }
     it->last = true;
     it->total = 0;

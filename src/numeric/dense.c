@@ -101,6 +101,13 @@ void px_cholesky_apply(px_matrix l, px_matrix b) {
                     dimension(stored.columns), 1, l.data, leading(l), stored.data, leading(stored));
 }
 
+void px_cholesky_divide(px_matrix l, px_matrix b) {
+    assert(l.rows == b.rows && !l.transposed && !b.transposed);
+    if (b.rows > 0 && b.columns > 0)
+        cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, dimension(b.rows),
+                    dimension(b.columns), 1, l.data, leading(l), b.data, leading(b));
+}
+
 bool px_cholesky_solve(px_matrix a, px_matrix b) {
     if (!px_cholesky(a))
         return false;

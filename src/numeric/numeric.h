@@ -55,6 +55,8 @@ void px_syrk(double alpha, px_matrix a, double beta, px_matrix c);
 bool px_cholesky(px_matrix a);
 /* Replaces b [n][k], which may be transposed, by a⁻¹·b, with L from px_cholesky. */
 void px_cholesky_apply(px_matrix l, px_matrix b);
+/* Replaces b [n][k], which must not be transposed, by L⁻¹·b. */
+void px_cholesky_divide(px_matrix l, px_matrix b);
 /* px_cholesky, then px_cholesky_apply: a [n][n] becomes L, b [n][k] becomes a⁻¹·b. False as for px_cholesky; b is then
  * unchanged. */
 bool px_cholesky_solve(px_matrix a, px_matrix b);
