@@ -6,6 +6,7 @@
 #include "support.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* ---- Mean shift ------------------------------------------------------------------------------------------- */
 
@@ -134,40 +135,51 @@ static void shift_finds_something(void **state) {
     test_end(&test);
 }
 
-static void mark(void *user, size_t place, uint32_t point) {
-    bool(*found)[point_count] = user;
-    found[place][point] = true;
+enum { byte_pitch = 128 };
+
+typedef struct answers {
+    uint32_t distances[5][point_count]; /* UINT32_MAX: not found */
+} answers;
+
+static void mark(void *user, uint32_t point, const uint32_t distances[PX_SHIFT_PLACES]) {
+    answers *found = user;
+    for (size_t place = 0; place < 5; place++)
+        found->distances[place][point] = distances[place];
 }
 
+/* Both versions of the inner loops find exactly the points within the limit, with their distances. */
 static void tree_misses_nothing(void **state) {
     (void)state;
     test_context test;
     test_begin(&test, 1);
     static float points[point_count * pitch];
+    static uint8_t bytes[point_count * byte_pitch];
+    const px_shift_kernels *const kernels[] = {px_shift_kernels_best(), px_shift_kernels_plain()};
     test_random random = {12};
     make_points(&random, points);
-    static float all[point_count * PX_SHIFT_SKETCH];
-    for (size_t p = 0; p < point_count; p++)
-        px_shift_sketch(points + p * pitch, dimension, all + p * PX_SHIFT_SKETCH);
+    for (size_t e = 0; e < (size_t)point_count * dimension; e++)
+        bytes[e / dimension * byte_pitch + e % dimension] =
+            (uint8_t)(127 + 40 * (double)points[e / dimension * pitch + e % dimension]);
     px_shift_tree tree;
-    test_ok(&test, px_shift_tree_create(test.context, all, point_count, &tree));
-    size_t skipped = 0;
-    for (size_t first = 0; first < point_count; first += 5) { /* five places at once */
-        float sketches[5 * PX_SHIFT_SKETCH];
-        bool found[5][point_count] = {0};
-        for (size_t p = 0; p < 5; p++)
-            px_shift_sketch(points + (first + p) * pitch, dimension, sketches + p * PX_SHIFT_SKETCH);
-        px_shift_tree_find(&tree, sketches, 5, 15, mark, found);
+    test_ok(&test, px_shift_tree_create(test.context, bytes, byte_pitch, point_count, &tree));
+    uint32_t limit = 600;
+    size_t within = 0;
+    for (size_t first = 0; first < 2 * point_count; first += 5) { /* five places at once, twice all points */
+        static answers found;
+        memset(&found, 0xFF, sizeof found);
+        const uint8_t *places = bytes + first % point_count * byte_pitch;
+        kernels[first / point_count]->find(&tree, places, 5, limit, mark, &found);
         for (size_t e = 0; e < 5 * point_count; e++) {
-            const float *a = points + (first + e / point_count) * pitch, *b = points + e % point_count * pitch;
-            double distance = 0;
+            const uint8_t *a = places + e / point_count * byte_pitch, *b = bytes + e % point_count * byte_pitch;
+            uint32_t distance = 0;
             for (size_t x = 0; x < dimension; x++)
-                distance += fabs((double)a[x] - (double)b[x]);
-            assert_true(distance > 15 || found[e / point_count][e % point_count]);
-            skipped += !found[e / point_count][e % point_count];
+                distance += (uint32_t)abs(a[x] - b[x]);
+            assert_int_equal(found.distances[e / point_count][e % point_count],
+                             distance <= limit ? distance : UINT32_MAX);
+            within += distance <= limit;
         }
     }
-    assert_true(skipped > point_count * point_count / 2);
+    assert_in_range(within, 4 * point_count, point_count * point_count);
     px_shift_tree_free(&tree);
     test_end(&test);
 }

@@ -53,8 +53,7 @@ float *px_sma_colors(const px_sma *sma, const px_fit *fit, const pelt_vertex_cla
 
 /* ---- Mean shift ------------------------------------------------------------------------------------------- */
 
-#define PX_SHIFT_LANES  8u  /* SIMD lanes of distance sums */
-#define PX_SHIFT_SKETCH 72u /* dimension of a sketch */
+#define PX_SHIFT_LANES 8u /* pitches of floats are multiples of this */
 
 /* Points in a high-dimensional space with the L1 norm. */
 typedef struct px_shift_points {
@@ -71,44 +70,60 @@ typedef struct px_shift_points {
 pelt_result px_mean_shift(pelt_context *context, const px_shift_points *points, double bandwidth, uint32_t least,
                           uint32_t *modes, float *offsets, uint32_t *mode_count);
 
-/* Inner loops (sma_kernels.h). Pitches of floats are multiples of PX_SHIFT_LANES, of bytes of PX_SHIFT_BYTES. */
-#define PX_SHIFT_BYTES 64u
-typedef struct px_shift_kernels {
-    /* The L1 distance of bytes; if it exceeds `limit`, any value above `limit`. */
-    uint32_t (*byte_distance)(const uint8_t *a, const uint8_t *b, size_t pitch, uint32_t limit);
-    /* sum [pitch] += Σ weights[n] · points[near[n]], n below `count`. */
-    void (*add_weighted)(const float *points, size_t pitch, const uint32_t *near, const float *weights, size_t count,
-                         float *sum);
-    float (*distance)(const float *a, const float *b, size_t pitch); /* the L1 distance */
-    float (*box_distance)(const float *box, const float *sketch);    /* box: [2][PX_SHIFT_SKETCH] */
-} px_shift_kernels;
-extern const px_shift_kernels px_shift_avx2;
-/* The fastest for this machine. */
-const px_shift_kernels *px_shift_kernels_best(void);
+/* ---- Range queries ------------------------------------------------------------------------------------------ */
 
-/* Bounding box tree for range queries. It works on sketches: sums over runs of coordinates, PX_SHIFT_SKETCH per point,
- * whose L1 distance is a lower bound of that of the points. A query therefore never misses a point within the radius.
- */
+#define PX_SHIFT_BYTES  64u /* pitches of bytes are multiples of this */
+#define PX_SHIFT_SKETCH 64u /* dimension of a sketch */
+#define PX_SHIFT_PLACES 8u  /* positions of a query */
+
+/* Bounding box tree over points of bytes. It works on sketches: sums over PX_SHIFT_SKETCH runs of coordinates, whose L1
+ * distance is a lower bound of that of the points. A query therefore finds all points within its limit. */
 typedef struct px_shift_tree {
     pelt_context *context;
-    const px_shift_kernels *kernels;
+    const uint8_t *bytes; /* [point][pitch] borrowed */
+    size_t pitch;
     size_t count;
-    size_t levels;   /* levels of nodes; 2^levels − 1 nodes, children of node n at 2n + 1 and 2n + 2 */
-    uint32_t *order; /* [place] the point; each leaf is a contiguous range of places */
-    float *sketches; /* [place][PX_SHIFT_SKETCH] */
-    float *boxes;    /* [node][2][PX_SHIFT_SKETCH] minimum and maximum; its memory holds the other arrays too */
+    size_t levels;     /* levels of nodes; 2^levels − 1 nodes, children of node n at 2n + 1 and 2n + 2 */
+    uint32_t *order;   /* [place] the point; each leaf is a contiguous range of places */
+    int16_t *sketches; /* [place][PX_SHIFT_SKETCH] */
+    int16_t *boxes;    /* [node][2][PX_SHIFT_SKETCH] minimum and maximum */
 } px_shift_tree;
 
-/* Builds a tree over points with these sketches [count][PX_SHIFT_SKETCH]. */
-pelt_result px_shift_tree_create(pelt_context *context, const float *sketches, size_t count, px_shift_tree *tree);
+/* Builds a tree over points of bytes [count][pitch]; pitch ≤ PX_SHIFT_PITCH_MOST. */
+#define PX_SHIFT_PITCH_MOST 1024u /* sums of sketches fit in 16 bits */
+pelt_result px_shift_tree_create(pelt_context *context, const uint8_t *bytes, size_t pitch, size_t count,
+                                 px_shift_tree *tree);
 void px_shift_tree_free(px_shift_tree *tree);
-void px_shift_sketch(const float *point, size_t dimension, float sketch[static PX_SHIFT_SKETCH]);
-/* Range queries for up to PX_SHIFT_PLACES positions at once: calls near(user, place, point) for each point whose sketch
- * is within the radius of that of position `place`. The order of the points depends on the tree only. Batching lets all
- * positions near a point use it while it is in the cache. */
-#define PX_SHIFT_PLACES 8u
-typedef void px_shift_near(void *user, size_t place, uint32_t point);
-void px_shift_tree_find(const px_shift_tree *tree, const float *sketches, size_t count, double radius,
-                        px_shift_near *near, void *user);
+
+/* Receives a point of the tree and its distance from each position of the query; UINT32_MAX where it exceeds the
+ * limit. */
+typedef void px_shift_near(void *user, uint32_t point, const uint32_t distances[PX_SHIFT_PLACES]);
+
+/* Inner loops (sma_kernels.h). */
+#define PX_TURN_LANES 4u
+typedef struct px_shift_kernels {
+    /* Rotations of triangles, one per lane: `edges` has e21 and e31 (x, y, z each), `inverses` Õ⁻¹. Returns a bit for
+     * each lane without a result: its deformation gradient is nearly singular or mirrors. */
+    unsigned (*turn)(double edges[6][PX_TURN_LANES], const double inverses[9][PX_TURN_LANES],
+                     double rotations[9][PX_TURN_LANES]);
+    /* The sketch of a point of bytes [pitch]. */
+    void (*sketch)(const uint8_t *bytes, size_t pitch, int16_t out[PX_SHIFT_SKETCH]);
+    /* Calls `near` for each point of the tree whose L1 distance from one of `count` ≤ PX_SHIFT_PLACES positions, bytes
+     * [count][pitch], is at most `limit`. The order of the points depends on the tree only. */
+    void (*find)(const px_shift_tree *tree, const uint8_t *positions, size_t count, uint32_t limit, px_shift_near *near,
+                 void *user);
+    uint32_t (*byte_distance)(const uint8_t *a, const uint8_t *b, size_t pitch); /* the L1 distance */
+    float (*distance)(const float *a, const float *b, size_t pitch);             /* the L1 distance */
+    /* sums [PX_SHIFT_PLACES][pitch] += weights · point [pitch] */
+    void (*add_weighted)(const uint16_t *point, size_t pitch, const float weights[PX_SHIFT_PLACES], float *sums);
+    /* bytes [count] = floor((values − low) · scale + dithers), at most 255. */
+    void (*round)(const float *values, size_t count, float low, float scale, const float *dithers, uint8_t *bytes);
+    /* words [count] = (values − low) · scale, rounded. */
+    void (*round_words)(const float *values, size_t count, float low, float scale, uint16_t *words);
+} px_shift_kernels;
+extern const px_shift_kernels px_shift_avx2;
+const px_shift_kernels *px_shift_kernels_plain(void);
+/* The fastest for this machine. */
+const px_shift_kernels *px_shift_kernels_best(void);
 
 #endif

@@ -14,6 +14,7 @@
 
 typedef struct turning {
     px_sma *sma;
+    const px_shift_kernels *kernels;
     px_reduction reduction;
     size_t vertex_count, frame_count;
     size_t stride;    /* frames between two whose rotations are clustered */
@@ -72,59 +73,72 @@ static void take_triangles(turning *t, const pelt_mesh *mesh, const pelt_vertex_
     }
 }
 
-#define NEWTON_STEPS 12
-#define NEWTON_LAST  1e-14 /* squared change of the matrix after which it is a rotation to double precision */
+/* Some triangles, one per lane. */
+typedef struct batch {
+    size_t count;
+    uint32_t triangles[PX_TURN_LANES];
+    double inverses[9][PX_TURN_LANES];
+} batch;
 
-/* The polar factor by Newton's iteration X ← (X + X⁻ᵀ) / 2 (Higham 1986), several times as fast as px_polar3. Returns
- * false if it has not converged: the matrix is nearly singular. */
-static bool polar_newton(const double m[9], double x[9]) {
-    memcpy(x, m, 9 * sizeof *x);
-    for (int n = 0; n < NEWTON_STEPS; n++) {
-        double cofactors[9], change = 0;
-        for (int r = 0; r < 3; r++)
-            for (int c = 0; c < 3; c++) {
-                const double *a = x + (r + 1) % 3 * 3, *b = x + (r + 2) % 3 * 3;
-                cofactors[3 * r + c] = a[(c + 1) % 3] * b[(c + 2) % 3] - a[(c + 2) % 3] * b[(c + 1) % 3];
-            }
-        double determinant = x[0] * cofactors[0] + x[1] * cofactors[1] + x[2] * cofactors[2];
-        if (!(determinant > 1e-6))
-            return false;
-        for (int e = 0; e < 9; e++) {
-            double next = 0.5 * (x[e] + cofactors[e] / determinant);
-            change += (next - x[e]) * (next - x[e]);
-            x[e] = next;
-        }
-        if (change < NEWTON_LAST)
-            return true;
+static batch batch_of(const turning *t, const uint32_t *triangles, size_t count) {
+    batch b = {.count = px_min_size(count, PX_TURN_LANES)};
+    for (size_t l = 0; l < PX_TURN_LANES; l++) { /* lanes without a triangle repeat the first one */
+        b.triangles[l] = triangles[l < b.count ? l : 0];
+        for (size_t e = 0; e < 9; e++)
+            b.inverses[e][l] = t->inverses[9 * (size_t)b.triangles[l] + e];
     }
-    return false;
+    return b;
 }
 
-/* The rotation of triangle n in frame k of the block. */
-static void rotation_of(const turning *t, size_t n, size_t k, double rotation[9]) {
-    const double *inverse = t->inverses + 9 * n;
+/* The rotation from the singular value decomposition, for gradients that Newton's iteration does not handle. */
+static void rotation_of(const turning *t, const double *frame, uint32_t triangle, double rotation[9]) {
+    const double *inverse = t->inverses + 9 * (size_t)triangle;
     double o[9], gradient[9];
-    orient(t->reduction.block + 3 * k * t->vertex_count, t->vertex_count, t->sma->corners[n], o);
+    orient(frame, t->vertex_count, t->sma->corners[triangle], o);
     for (int e = 0; e < 9; e++)
         gradient[e] = o[e / 3 * 3] * inverse[e % 3] + o[e / 3 * 3 + 1] * inverse[3 + e % 3] +
                       o[e / 3 * 3 + 2] * inverse[6 + e % 3];
-    if (!polar_newton(gradient, rotation))
-        px_polar3(gradient, rotation, NULL);
+    px_polar3(gradient, rotation, NULL);
+}
+
+/* The rotations of a batch in frame k of the block. */
+static void rotations_of(const turning *t, const batch *b, size_t k, double rotations[9][PX_TURN_LANES]) {
+    const double *frame = t->reduction.block + 3 * k * t->vertex_count;
+    double edges[6][PX_TURN_LANES];
+    for (size_t l = 0; l < PX_TURN_LANES; l++) {
+        const uint32_t *corners = t->sma->corners[b->triangles[l]];
+        for (size_t axis = 0; axis < 3; axis++) {
+            const double *row = frame + axis * t->vertex_count;
+            edges[axis][l] = row[corners[1]] - row[corners[0]];
+            edges[3 + axis][l] = row[corners[2]] - row[corners[0]];
+        }
+    }
+    unsigned failed = t->kernels->turn(edges, b->inverses, rotations);
+    for (size_t l = 0; failed >> l; l++)
+        if (failed >> l & 1) {
+            double rotation[9];
+            rotation_of(t, frame, b->triangles[l], rotation);
+            for (size_t e = 0; e < 9; e++)
+                rotations[e][l] = rotation[e];
+        }
 }
 
 /* Stores the rotations of triangles in the sampled frames of the block. */
 static pelt_result sample_some(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const turning *t = user;
-    for (size_t n = first; n < first + count; n++)
-        for (size_t k = 0; k < t->frames; k++) {
-            double rotation[9];
-            if ((t->first + k) % t->stride != 0)
-                continue;
-            rotation_of(t, n, k, rotation);
-            for (size_t e = 0; e < 9; e++)
-                t->points[n * t->pitch + e * t->samples + (t->first + k) / t->stride] = (float)rotation[e];
+    for (size_t n = first; n < first + count; n += PX_TURN_LANES) {
+        const uint32_t triangles[PX_TURN_LANES] = {(uint32_t)n, (uint32_t)n + 1, (uint32_t)n + 2, (uint32_t)n + 3};
+        batch b = batch_of(t, triangles, first + count - n);
+        for (size_t k = (t->stride - t->first % t->stride) % t->stride; k < t->frames; k += t->stride) {
+            double rotations[9][PX_TURN_LANES];
+            rotations_of(t, &b, k, rotations);
+            for (size_t l = 0; l < b.count; l++)
+                for (size_t e = 0; e < 9; e++)
+                    t->points[(n + l) * t->pitch + e * t->samples + (t->first + k) / t->stride] =
+                        (float)rotations[e][l];
         }
+    }
     return PELT_OK;
 }
 
@@ -134,14 +148,16 @@ static pelt_result sum_some(void *user, size_t first, size_t count, size_t block
     const turning *t = user;
     const px_sma *sma = t->sma;
     for (size_t j = first; j < first + count; j++)
-        for (size_t place = t->firsts[j]; place < t->firsts[j + 1]; place++)
+        for (size_t place = t->firsts[j]; place < t->firsts[j + 1]; place += PX_TURN_LANES) {
+            batch b = batch_of(t, t->order + place, t->firsts[j + 1] - place);
             for (size_t k = 0; k < t->frames; k++) {
-                size_t n = t->order[place];
-                double rotation[9], *sum = sma->rotations + 9 * (j * t->frame_count + t->first + k);
-                rotation_of(t, n, k, rotation);
-                for (size_t e = 0; e < 9; e++)
-                    sum[e] += sma->masses[n] * rotation[e];
+                double rotations[9][PX_TURN_LANES], *sum = sma->rotations + 9 * (j * t->frame_count + t->first + k);
+                rotations_of(t, &b, k, rotations);
+                for (size_t l = 0; l < b.count; l++)
+                    for (size_t e = 0; e < 9; e++)
+                        sum[e] += sma->masses[b.triangles[l]] * rotations[e][l];
             }
+        }
     return PELT_OK;
 }
 
@@ -265,7 +281,8 @@ pelt_result px_sma_find(px_sma *sma, px_fit *fit, const pelt_model *model, const
     *sma = (px_sma){.corners = px_arena_alloc(fit->arena, triangle_count + (size_t)1, sizeof *sma->corners)};
     sma->masses = PX_NEW(fit->arena, double, triangle_count);
     sma->bones = PX_NEW(fit->arena, uint32_t, triangle_count);
-    turning t = {.sma = sma, .vertex_count = N, .frame_count = F, .stride = (F + SAMPLED_MOST - 1) / SAMPLED_MOST};
+    turning t = {.sma = sma, .kernels = px_shift_kernels_best(), .vertex_count = N, .frame_count = F};
+    t.stride = (F + SAMPLED_MOST - 1) / SAMPLED_MOST;
     t.reduction = (px_reduction){.fit = fit, .clips = model->clips, .plan = plan, .desc = desc};
     t.samples = (F + t.stride - 1) / t.stride;
     t.pitch = (9 * t.samples + PX_SHIFT_LANES - 1) / PX_SHIFT_LANES * PX_SHIFT_LANES;

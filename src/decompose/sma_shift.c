@@ -8,7 +8,7 @@
  * Distances are sums of differences of bytes. With one offset per coordinate (dither) in the rounding of points and
  * positions alike, the expected difference of two rounded coordinates is their true difference, so that rounding errors
  * average out over hundreds of coordinates: distances of rotations have a standard error below 0.005 bandwidths. Means
- * are computed from floats.
+ * are computed from 16 bits per coordinate. Both are stored in tree order, so that neighbours are close in memory.
  */
 #include "decompose/sma.h"
 
@@ -22,19 +22,25 @@
 #define NEAR        0.25 /* of the bandwidth: radius of a mode */
 #define FIRST_SHARE 16u  /* the first batch has one of this many points; each batch doubles the points so far */
 #define FIRST_LEAST 256u /* points of the first batch at least, or all */
-#define LIST        128u /* neighbours collected before they are added to a mean */
 #define TREES_MOST  32u
+#define WORD_STEPS  257 /* steps of 16 bits per step of a byte */
 
 /* Positions on the paths so far, with trees for range queries: few and each at least twice as large as the next. */
 typedef struct trail {
     uint8_t *bytes;   /* [position][byte_pitch] */
-    float *sketches;  /* [position][PX_SHIFT_SKETCH] */
-    uint32_t *owners; /* [position] the point that climbs from there */
+    uint32_t *owners; /* [position] the point that climbed from there */
     size_t count, capacity;
     px_shift_tree trees[TREES_MOST];
     size_t firsts[TREES_MOST]; /* first position of each tree */
     size_t tree_count;
 } trail;
+
+/* A position where a path ends. */
+typedef struct summit {
+    uint32_t point; /* the point that climbed there */
+    uint32_t size;  /* points that end there */
+    uint32_t place; /* in `ends` */
+} summit;
 
 typedef struct climb {
     pelt_context *context;
@@ -42,24 +48,30 @@ typedef struct climb {
     const px_shift_kernels *kernels;
     double bandwidth;
     float low, scale;  /* byte = floor((value − low) · scale + dither) */
+    float *dithers;    /* [pitch] */
     size_t byte_pitch; /* a multiple of PX_SHIFT_BYTES */
-    uint8_t *bytes;    /* [point][byte_pitch] */
+    /* the points, from here on numbered in the order of the tree */
     px_shift_tree tree;
+    uint32_t *origins; /* [point] its index in `points` */
+    uint8_t *bytes;    /* [point][byte_pitch] */
+    uint16_t *words;   /* [point][pitch] (value − low) · scale · WORD_STEPS */
     trail trail;
-    float *places;         /* [point][pitch] current position */
-    uint8_t *place_bytes;  /* [moving][byte_pitch] */
-    float *place_sketches; /* [moving][PX_SHIFT_SKETCH] */
-    uint32_t *leaders;     /* [point] the point that it follows; itself if none */
-    uint32_t *kept;        /* [point] its last position in the trail; PELT_NONE: none */
-    uint32_t *links;       /* [moving] the point to follow from now on; PELT_NONE: none */
-    uint8_t *arrived;      /* [point] converged */
-    uint32_t *moving;      /* [moving_count] points of the batch that climb, in tree order: neighbours are processed
-                            * together */
+    uint32_t *leaders; /* [point] the point that it follows; itself if none */
+    uint32_t *kept;    /* [point] its last position in the trail; PELT_NONE: none */
+    /* the points of the batch that climb, in tree order: neighbours are processed together */
     size_t moving_count;
-    uint32_t *sizes, *ranks; /* [point] points that follow it; index of its mode */
+    uint32_t *moving;     /* [moving] the point */
+    uint32_t *links;      /* [moving] the point to follow from now on; PELT_NONE: none */
+    uint8_t *arrived;     /* [moving] converged */
+    float *places;        /* [moving][pitch] current position; NULL: all are at their points */
+    uint8_t *place_bytes; /* [moving][byte_pitch] */
+    /* ends of paths */
+    summit *summits; /* [summit_count] */
+    float *ends;     /* [summit_count][pitch] */
+    size_t summit_count, summit_capacity;
 } climb;
 
-/* ---- Distances -------------------------------------------------------------------------------------------- */
+/* ---- Positions -------------------------------------------------------------------------------------------- */
 
 /* `share` of the bandwidth as a distance of bytes. */
 static uint32_t byte_limit(const climb *c, double share) {
@@ -72,77 +84,62 @@ static float dither(size_t e) {
 }
 
 static void round_to_bytes(const climb *c, const float *values, uint8_t *bytes) {
-    for (size_t e = 0; e < c->points->dimension; e++)
-        bytes[e] = (uint8_t)fminf((values[e] - c->low) * c->scale + dither(e), 255);
+    c->kernels->round(values, c->points->dimension, c->low, c->scale, c->dithers, bytes);
 }
 
-static float *place_of(const climb *c, uint32_t point) {
-    return c->places + point * c->points->pitch;
+static const float *place_of(const climb *c, size_t n) {
+    size_t pitch = c->points->pitch;
+    return c->places ? c->places + n * pitch : c->points->values + c->origins[c->moving[n]] * pitch;
+}
+
+static pelt_result describe_some(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const climb *c = user;
+    for (size_t n = first; n < first + count; n++)
+        round_to_bytes(c, place_of(c, n), c->place_bytes + n * c->byte_pitch);
+    return PELT_OK;
 }
 
 /* ---- Steps ------------------------------------------------------------------------------------------------ */
 
-/* Positions that climb, each with the points near it that are not yet in its mean. */
+/* Positions that climb, and the weighted sums of the points near them. */
 typedef struct group {
     const climb *c;
-    size_t first; /* in c->moving */
     uint32_t limit;
-    float *means; /* [position][pitch], in `memory` */
     float totals[PX_SHIFT_PLACES];
-    uint32_t counts[PX_SHIFT_PLACES];
-    uint32_t near[PX_SHIFT_PLACES][LIST];
-    float weights[PX_SHIFT_PLACES][LIST];
-    float memory[]; /* of `means` */
+    float means[]; /* [PX_SHIFT_PLACES][pitch] */
 } group;
 
-static void add_to_mean(group *g, size_t n) {
-    const climb *c = g->c;
-    size_t pitch = c->points->pitch;
-    c->kernels->add_weighted(c->points->values, pitch, g->near[n], g->weights[n], g->counts[n], g->means + n * pitch);
-    g->counts[n] = 0;
-}
-
-static void add_near(void *user, size_t n, uint32_t near) {
+static void add_near(void *user, uint32_t near, const uint32_t distances[PX_SHIFT_PLACES]) {
     group *g = user;
-    const climb *c = g->c;
-    uint32_t off = c->kernels->byte_distance(c->place_bytes + (g->first + n) * c->byte_pitch,
-                                             c->bytes + near * c->byte_pitch, c->byte_pitch, g->limit);
-    if (off >= g->limit)
-        return;
-    float x = 1 - (float)off / (float)g->limit;
-    uint32_t place = g->counts[n]++;
-    g->totals[n] += x * x;
-    g->near[n][place] = near;
-    g->weights[n][place] = x * x;
-    if (g->counts[n] == LIST)
-        add_to_mean(g, n);
+    const px_shift_points *points = g->c->points;
+    float weights[PX_SHIFT_PLACES];
+    for (size_t n = 0; n < PX_SHIFT_PLACES; n++) {
+        float x = distances[n] < g->limit ? 1 - (float)distances[n] / (float)g->limit : 0;
+        weights[n] = x * x;
+        g->totals[n] += x * x;
+    }
+    g->c->kernels->add_weighted(g->c->words + near * points->pitch, points->pitch, weights, g->means);
 }
 
-/* Moves a point to the mean; stays where no point is near. */
-static void step(const climb *c, uint32_t point, float *mean, float total) {
-    size_t pitch = c->points->pitch;
-    float *place = place_of(c, point);
-    for (size_t e = 0; e < pitch; e++)
-        mean[e] = total > 0 ? mean[e] / total : place[e];
-    c->arrived[point] = (double)c->kernels->distance(place, mean, pitch) <= ARRIVED * c->bandwidth;
-    memcpy(place, mean, pitch * sizeof *mean);
-}
-
+/* Moves positions to their means; they stay where no point is near. */
 static pelt_result climb_some(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const climb *c = user;
     size_t pitch = c->points->pitch;
-    group *g = px_alloc(c->context, 1, sizeof *g + count * pitch * sizeof(float));
+    group *g = px_alloc(c->context, 1, sizeof *g + PX_SHIFT_PLACES * pitch * sizeof(float));
     if (!g)
         return PELT_ERROR_MEMORY;
     g->c = c;
-    g->first = first;
     g->limit = byte_limit(c, 1);
-    g->means = g->memory;
-    px_shift_tree_find(&c->tree, c->place_sketches + first * PX_SHIFT_SKETCH, count, c->bandwidth, add_near, g);
+    c->kernels->find(&c->tree, c->place_bytes + first * c->byte_pitch, count, g->limit, add_near, g);
     for (size_t n = 0; n < count; n++) {
-        add_to_mean(g, n);
-        step(c, c->moving[first + n], g->means + n * pitch, g->totals[n]);
+        float *place = c->places + (first + n) * pitch, *mean = g->means + n * pitch, total = g->totals[n];
+        float step = 1 / (total * c->scale * WORD_STEPS);
+        for (size_t e = 0; e < c->points->dimension; e++)
+            mean[e] = total > 0 ? c->low + mean[e] * step : place[e];
+        c->arrived[first + n] = (double)c->kernels->distance(place, mean, pitch) <= ARRIVED * c->bandwidth;
+        memcpy(place, mean, pitch * sizeof *mean);
     }
     px_free(c->context, g);
     return PELT_OK;
@@ -161,24 +158,13 @@ static pelt_result grow_trail(climb *c) {
     if (t->count < t->capacity)
         return PELT_OK;
     size_t capacity = 2 * t->capacity + 256;
-    trail grown = *t;
-    grown.bytes = PX_ALLOC(c->context, uint8_t, px_mul_size(capacity, c->byte_pitch));
-    grown.sketches = PX_ALLOC(c->context, float, capacity *PX_SHIFT_SKETCH);
-    grown.owners = PX_ALLOC(c->context, uint32_t, capacity);
-    bool ready = grown.bytes && grown.sketches && grown.owners;
-    trail *gone = ready ? t : &grown;
-    if (ready && t->count > 0) {
-        memcpy(grown.bytes, t->bytes, t->count * c->byte_pitch);
-        memcpy(grown.sketches, t->sketches, t->count * PX_SHIFT_SKETCH * sizeof *t->sketches);
-        memcpy(grown.owners, t->owners, t->count * sizeof *t->owners);
-    }
-    px_free(c->context, gone->bytes);
-    px_free(c->context, gone->sketches);
-    px_free(c->context, gone->owners);
-    if (!ready)
+    uint8_t *bytes = px_resize(c->context, t->bytes, px_mul_size(capacity, c->byte_pitch), 1);
+    t->bytes = bytes ? bytes : t->bytes;
+    uint32_t *owners = bytes ? px_resize(c->context, t->owners, capacity, sizeof *owners) : NULL;
+    if (!owners)
         return PELT_ERROR_MEMORY;
-    grown.capacity = capacity;
-    *t = grown;
+    t->owners = owners;
+    t->capacity = capacity;
     return PELT_OK;
 }
 
@@ -187,16 +173,15 @@ static pelt_result grow_trail(climb *c) {
 static pelt_result keep_places(climb *c) {
     trail *t = &c->trail;
     size_t first = t->count;
+    uint32_t limit = byte_limit(c, SPACING);
     for (size_t n = 0; n < c->moving_count; n++) {
-        uint32_t point = c->moving[n], last = c->kept[point], limit = byte_limit(c, SPACING);
+        uint32_t point = c->moving[n], last = c->kept[point];
         const uint8_t *bytes = c->place_bytes + n * c->byte_pitch;
         if (last != PELT_NONE &&
-            c->kernels->byte_distance(bytes, t->bytes + last * c->byte_pitch, c->byte_pitch, limit) <= limit)
+            c->kernels->byte_distance(bytes, t->bytes + last * c->byte_pitch, c->byte_pitch) <= limit)
             continue;
         PX_TRY(grow_trail(c));
         memcpy(t->bytes + t->count * c->byte_pitch, bytes, c->byte_pitch);
-        memcpy(t->sketches + t->count * PX_SHIFT_SKETCH, c->place_sketches + n * PX_SHIFT_SKETCH,
-               PX_SHIFT_SKETCH * sizeof *t->sketches);
         t->owners[t->count] = point;
         c->kept[point] = (uint32_t)t->count++;
     }
@@ -207,128 +192,140 @@ static pelt_result keep_places(climb *c) {
         px_shift_tree_free(&t->trees[t->tree_count]);
     }
     assert(t->tree_count < TREES_MOST);
-    PX_TRY(px_shift_tree_create(c->context, t->sketches + first * PX_SHIFT_SKETCH, t->count - first,
+    for (size_t tree = 0; tree < t->tree_count; tree++) /* the bytes may have moved */
+        t->trees[tree].bytes = t->bytes + t->firsts[tree] * c->byte_pitch;
+    PX_TRY(px_shift_tree_create(c->context, t->bytes + first * c->byte_pitch, c->byte_pitch, t->count - first,
                                 &t->trees[t->tree_count]));
     t->firsts[t->tree_count++] = first;
     return PELT_OK;
 }
 
-/* The nearest path of another point, or the nearest of the other positions, for some of the moving points. */
+/* The nearest position of another point for each of some moving points. */
 typedef struct meeting {
     const climb *c;
-    const uint8_t *bytes;   /* of the positions in the tree */
     const uint32_t *owners; /* of the positions in the tree */
-    bool lower;             /* only owners that come before the point in c->moving */
-    size_t first;           /* in c->moving */
+    bool lower;             /* the positions are those of c->moving; only those before the point count */
+    size_t first, count;    /* in c->moving */
     uint32_t least[PX_SHIFT_PLACES];
 } meeting;
 
-static void meet(void *user, size_t n, uint32_t position) {
+static void meet(void *user, uint32_t position, const uint32_t distances[PX_SHIFT_PLACES]) {
     meeting *m = user;
     const climb *c = m->c;
-    uint32_t point = c->moving[m->first + n], owner = m->owners[position];
-    if (m->lower ? position >= m->first + n : owner == point)
-        return;
-    uint32_t off = c->kernels->byte_distance(c->place_bytes + (m->first + n) * c->byte_pitch,
-                                             m->bytes + position * c->byte_pitch, c->byte_pitch, m->least[n]);
-    if (off < m->least[n]) {
-        m->least[n] = off;
-        c->links[m->first + n] = owner;
-    }
+    for (size_t n = 0; n < m->count; n++)
+        if (distances[n] < m->least[n] &&
+            (m->lower ? position < m->first + n : root_of(c, m->owners[position]) != c->moving[m->first + n])) {
+            m->least[n] = distances[n];
+            c->links[m->first + n] = m->owners[position];
+        }
 }
 
-static void start_meeting(meeting *m, size_t count) {
-    for (size_t n = 0; n < count; n++) {
-        m->c->links[m->first + n] = PELT_NONE;
-        m->least[n] = byte_limit(m->c, TOGETHER) + 1;
-    }
+static meeting start_meeting(const climb *c, size_t first, size_t count) {
+    meeting m = {.c = c, .first = first, .count = count};
+    memset(m.least, 0xFF, sizeof m.least);
+    memset(c->links + first, 0xFF, count * sizeof *c->links);
+    return m;
 }
 
 static pelt_result meet_paths(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const climb *c = user;
     const trail *t = &c->trail;
-    meeting m = {.c = c, .first = first};
-    start_meeting(&m, count);
+    meeting m = start_meeting(c, first, count);
     for (size_t tree = 0; tree < t->tree_count; tree++) {
-        m.bytes = t->bytes + t->firsts[tree] * c->byte_pitch;
         m.owners = t->owners + t->firsts[tree];
-        px_shift_tree_find(&t->trees[tree], c->place_sketches + first * PX_SHIFT_SKETCH, count, TOGETHER * c->bandwidth,
-                           meet, &m);
+        c->kernels->find(&t->trees[tree], c->place_bytes + first * c->byte_pitch, count, byte_limit(c, TOGETHER), meet,
+                         &m);
     }
     return PELT_OK;
 }
 
 typedef struct crossing {
     const climb *c;
-    const px_shift_tree *tree; /* over the moving points */
+    px_shift_tree tree; /* over the moving points */
 } crossing;
 
 static pelt_result meet_places(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const crossing *x = user;
     const climb *c = x->c;
-    meeting m = {.c = c, .bytes = c->place_bytes, .owners = c->moving, .lower = true, .first = first};
-    start_meeting(&m, count);
-    px_shift_tree_find(x->tree, c->place_sketches + first * PX_SHIFT_SKETCH, count, TOGETHER * c->bandwidth, meet, &m);
+    meeting m = start_meeting(c, first, count);
+    m.owners = c->moving;
+    m.lower = true;
+    c->kernels->find(&x->tree, c->place_bytes + first * c->byte_pitch, count, byte_limit(c, TOGETHER), meet, &m);
     return PELT_OK;
 }
 
-/* Applies the links and removes points that follow others, or have arrived if `arrived`, from the moving ones. */
-static void follow(climb *c, bool arrived) {
+/* Moves moving point n down to index `count` ≤ n. */
+static void move_down(climb *c, size_t n, size_t count) {
+    size_t pitch = c->points->pitch;
+    c->moving[count] = c->moving[n];
+    c->arrived[count] = c->arrived[n];
+    memmove(c->place_bytes + count * c->byte_pitch, c->place_bytes + n * c->byte_pitch, c->byte_pitch);
+    if (c->places)
+        memmove(c->places + count * pitch, c->places + n * pitch, pitch * sizeof *c->places);
+}
+
+/* Applies the links: points that follow others stop moving. */
+static void follow(climb *c) {
     size_t count = 0;
     for (size_t n = 0; n < c->moving_count; n++) {
-        uint32_t point = c->moving[n], to = c->links[n] == PELT_NONE ? point : root_of(c, c->links[n]);
-        c->leaders[point] = to;
-        if (to != point || (arrived && c->arrived[point]))
-            continue;
-        memmove(c->place_bytes + count * c->byte_pitch, c->place_bytes + n * c->byte_pitch, c->byte_pitch);
-        memmove(c->place_sketches + count * PX_SHIFT_SKETCH, c->place_sketches + n * PX_SHIFT_SKETCH,
-                PX_SHIFT_SKETCH * sizeof *c->place_sketches);
-        c->moving[count++] = point;
+        uint32_t point = c->moving[n];
+        if (c->links[n] != PELT_NONE)
+            c->leaders[point] = root_of(c, c->links[n]);
+        if (c->leaders[point] == point)
+            move_down(c, n, count++);
     }
     c->moving_count = count;
 }
 
-static pelt_result describe_some(void *user, size_t first, size_t count, size_t block) {
-    (void)block;
-    const climb *c = user;
-    for (size_t n = first; n < first + count; n++) {
-        const float *place = place_of(c, c->moving[n]);
-        round_to_bytes(c, place, c->place_bytes + n * c->byte_pitch);
-        px_shift_sketch(place, c->points->dimension, c->place_sketches + n * PX_SHIFT_SKETCH);
+static pelt_result add_summit(climb *c, size_t n) {
+    size_t pitch = c->points->pitch;
+    if (c->summit_count == c->summit_capacity) {
+        size_t capacity = 2 * c->summit_capacity + 64;
+        float *ends = px_resize(c->context, c->ends, px_mul_size(capacity, pitch), sizeof *ends);
+        c->ends = ends ? ends : c->ends;
+        summit *summits = ends ? px_resize(c->context, c->summits, capacity, sizeof *summits) : NULL;
+        if (!summits)
+            return PELT_ERROR_MEMORY;
+        c->summits = summits;
+        c->summit_capacity = capacity;
     }
+    memcpy(c->ends + c->summit_count * pitch, place_of(c, n), pitch * sizeof *c->ends);
+    c->summits[c->summit_count] = (summit){.point = c->moving[n], .place = (uint32_t)c->summit_count};
+    c->summit_count++;
+    return PELT_OK;
+}
+
+/* Points that have arrived, or all if the rounds are over, stop moving. */
+static pelt_result finish(climb *c, bool all) {
+    size_t count = 0;
+    for (size_t n = 0; n < c->moving_count; n++)
+        if (all || c->arrived[n])
+            PX_TRY(add_summit(c, n));
+        else
+            move_down(c, n, count++);
+    c->moving_count = count;
     return PELT_OK;
 }
 
 /* After a step: points that come near a path, or near another moving point, follow it. The positions of the others
  * become part of the paths. */
 static pelt_result merge(climb *c) {
-    trail *t = &c->trail;
-    for (size_t n = 0; n < t->count; n++)
-        t->owners[n] = root_of(c, t->owners[n]);
     PX_TRY(px_parallel(c->context, NULL, c->moving_count, PX_SHIFT_PLACES, describe_some, c));
     PX_TRY(px_parallel(c->context, NULL, c->moving_count, PX_SHIFT_PLACES, meet_paths, c));
-    follow(c, false);
-    px_shift_tree tree;
-    PX_TRY(px_shift_tree_create(c->context, c->place_sketches, c->moving_count, &tree));
-    pelt_result result = px_parallel(c->context, NULL, c->moving_count, PX_SHIFT_PLACES, meet_places,
-                                     &(crossing){.c = c, .tree = &tree});
-    px_shift_tree_free(&tree);
+    follow(c);
+    crossing x = {.c = c};
+    PX_TRY(px_shift_tree_create(c->context, c->place_bytes, c->byte_pitch, c->moving_count, &x.tree));
+    pelt_result result = px_parallel(c->context, NULL, c->moving_count, PX_SHIFT_PLACES, meet_places, &x);
+    px_shift_tree_free(&x.tree);
     if (result != PELT_OK)
         return result;
-    follow(c, false);
-    PX_TRY(keep_places(c));
-    memset(c->links, 0xFF, c->moving_count * sizeof *c->links);
-    follow(c, true);
-    return PELT_OK;
+    follow(c);
+    return keep_places(c);
 }
 
 /* ---- Modes ------------------------------------------------------------------------------------------------ */
-
-typedef struct summit {
-    uint32_t point, size;
-} summit;
 
 static int compare_summits(const void *a, const void *b) {
     const summit *x = a, *y = b;
@@ -337,102 +334,125 @@ static int compare_summits(const void *a, const void *b) {
     return x->point < y->point ? -1 : x->point > y->point;
 }
 
-/* The nearest of these modes to a point's position; PELT_NONE if none is within NEAR bandwidths. */
-static uint32_t nearest(const climb *c, const summit *summits, uint32_t count, uint32_t point) {
+/* The nearest of the first `count` summits to a place; PELT_NONE if none is within NEAR bandwidths. */
+static uint32_t nearest(const climb *c, size_t count, uint32_t place) {
+    size_t pitch = c->points->pitch;
     float least = (float)(NEAR * c->bandwidth);
     uint32_t best = PELT_NONE;
-    for (uint32_t s = 0; s < count; s++) {
-        float off = c->kernels->distance(place_of(c, summits[s].point), place_of(c, point), c->points->pitch);
+    for (size_t s = 0; s < count; s++) {
+        float off = c->kernels->distance(c->ends + c->summits[s].place * pitch, c->ends + place * pitch, pitch);
         if (off < least) {
             least = off;
-            best = s;
+            best = (uint32_t)s;
         }
     }
     return best;
 }
 
-/* Merges modes near a larger one, then drops those with fewer than `least` points. Returns the number of modes. */
-static uint32_t choose_summits(const climb *c, summit *summits, uint32_t summit_count, uint32_t least) {
+/* Merges modes near a larger one, then drops those with fewer than `least` points: c->summits begins with the modes.
+ * Returns their number. */
+static uint32_t choose_summits(climb *c, uint32_t least) {
     uint32_t apart = 0, count = 0;
-    for (uint32_t n = 0; n < summit_count; n++) {
-        uint32_t near = nearest(c, summits, apart, summits[n].point);
+    qsort(c->summits, c->summit_count, sizeof *c->summits, compare_summits);
+    for (size_t n = 0; n < c->summit_count; n++) {
+        uint32_t near = nearest(c, apart, c->summits[n].place);
         if (near == PELT_NONE)
-            summits[apart++] = summits[n];
+            c->summits[apart++] = c->summits[n];
         else
-            summits[near].size += summits[n].size;
+            c->summits[near].size += c->summits[n].size;
     }
-    qsort(summits, apart, sizeof *summits, compare_summits);
-    while (count < apart && summits[count].size >= least)
+    qsort(c->summits, apart, sizeof *c->summits, compare_summits);
+    while (count < apart && c->summits[count].size >= least)
         count++;
     return count > 0 || apart == 0 ? count : 1;
 }
 
 static pelt_result find_modes(climb *c, uint32_t least, uint32_t *modes, float *offsets, uint32_t *mode_count) {
-    summit *summits = PX_ALLOC(c->context, summit, c->points->count);
-    if (!summits)
+    size_t pitch = c->points->pitch;
+    uint32_t *places = c->kept; /* [point] the end of its path: the trail is no longer needed */
+    uint32_t *ranks = PX_ALLOC(c->context, uint32_t, c->summit_count);
+    if (!ranks)
         return PELT_ERROR_MEMORY;
-    uint32_t count = 0;
-    for (uint32_t p = 0; p < c->points->count; p++)
-        c->sizes[c->leaders[p] = root_of(c, p)]++;
-    for (uint32_t p = 0; p < c->points->count; p++)
-        if (c->sizes[p] > 0)
-            summits[count++] = (summit){p, c->sizes[p]};
-    qsort(summits, count, sizeof *summits, compare_summits);
-    *mode_count = choose_summits(c, summits, count, least);
-    for (uint32_t p = 0; p < c->points->count; p++)
-        if (c->sizes[p] > 0)
-            c->ranks[p] = nearest(c, summits, *mode_count, p);
+    for (uint32_t s = 0; s < c->summit_count; s++)
+        places[c->summits[s].point] = s;
     for (uint32_t p = 0; p < c->points->count; p++) {
-        size_t pitch = c->points->pitch;
-        modes[p] = c->ranks[c->leaders[p]];
-        offsets[p] = modes[p] == PELT_NONE ? 0
-                                           : c->kernels->distance(place_of(c, summits[modes[p]].point),
-                                                                  c->points->values + p * pitch, pitch) /
-                                                 (float)c->bandwidth;
+        places[p] = places[root_of(c, p)];
+        c->summits[places[p]].size++;
     }
-    px_free(c->context, summits);
+    *mode_count = choose_summits(c, least);
+    for (uint32_t place = 0; place < c->summit_count; place++)
+        ranks[place] = nearest(c, *mode_count, place);
+    for (uint32_t p = 0; p < c->points->count; p++) {
+        uint32_t origin = c->origins[p], mode = ranks[places[p]];
+        modes[origin] = mode;
+        offsets[origin] = 0;
+        if (mode != PELT_NONE)
+            offsets[origin] = c->kernels->distance(c->ends + c->summits[mode].place * pitch,
+                                                   c->points->values + origin * pitch, pitch) /
+                              (float)c->bandwidth;
+    }
+    px_free(c->context, ranks);
     return PELT_OK;
 }
 
 /* ---- Entry point --------------------------------------------------------------------------------------------- */
 
+/* Most points follow a path at once; the others start to climb. */
 static pelt_result climb_batch(climb *c) {
+    size_t pitch = c->points->pitch;
     PX_TRY(merge(c));
-    for (uint32_t round = 0; round < ROUNDS && c->moving_count > 0; round++) {
-        PX_TRY(px_parallel(c->context, NULL, c->moving_count, PX_SHIFT_PLACES, climb_some, c));
-        PX_TRY(merge(c));
+    float *places = PX_ALLOC(c->context, float, px_mul_size(c->moving_count, pitch));
+    if (!places)
+        return PELT_ERROR_MEMORY;
+    for (size_t n = 0; n < c->moving_count; n++)
+        memcpy(places + n * pitch, place_of(c, n), pitch * sizeof *places);
+    c->places = places;
+    pelt_result result = PELT_OK;
+    for (uint32_t round = 1; round <= ROUNDS && c->moving_count > 0 && result == PELT_OK; round++) {
+        result = px_parallel(c->context, NULL, c->moving_count, PX_SHIFT_PLACES, climb_some, c);
+        if (result == PELT_OK)
+            result = merge(c);
+        if (result == PELT_OK)
+            result = finish(c, round == ROUNDS);
     }
-    return PELT_OK;
+    px_free(c->context, places);
+    c->places = NULL;
+    return result;
 }
 
-/* Rounds the points. The bytes cover the range of all values, with one step to spare for the dither. */
+/* Rounds the points and sorts them. The bytes cover the range of all values, with one step to spare for the dither. */
 static pelt_result round_points(climb *c) {
     const px_shift_points *points = c->points;
-    float low = INFINITY, high = -INFINITY;
-    for (size_t p = 0; p < points->count; p++)
-        for (size_t e = 0; e < points->dimension; e++) {
-            low = fminf(low, points->values[p * points->pitch + e]);
-            high = fmaxf(high, points->values[p * points->pitch + e]);
+    size_t count = points->count, pitch = points->pitch, size = points->dimension;
+    float low = count > 0 ? points->values[0] : 0, high = low;
+    for (size_t p = 0; p < count; p++)
+        for (size_t e = 0; e < size; e++) {
+            float value = points->values[p * pitch + e];
+            low = value < low ? value : low;
+            high = value > high ? value : high;
         }
     c->low = low;
     c->scale = 254 / fmaxf(high - low, 1e-20f);
-    for (size_t p = 0; p < points->count; p++)
-        round_to_bytes(c, points->values + p * points->pitch, c->bytes + p * c->byte_pitch);
-    float *sketches = PX_ALLOC(c->context, float, px_mul_size(points->count, PX_SHIFT_SKETCH));
-    if (!sketches)
-        return PELT_ERROR_MEMORY;
-    for (size_t p = 0; p < points->count; p++)
-        px_shift_sketch(points->values + p * points->pitch, points->dimension, sketches + p * PX_SHIFT_SKETCH);
-    pelt_result result = px_shift_tree_create(c->context, sketches, points->count, &c->tree);
-    px_free(c->context, sketches);
-    return result;
+    for (size_t e = 0; e < size; e++)
+        c->dithers[e] = dither(e);
+    for (size_t p = 0; p < count; p++)
+        round_to_bytes(c, points->values + p * pitch, c->place_bytes + p * c->byte_pitch);
+    PX_TRY(px_shift_tree_create(c->context, c->place_bytes, c->byte_pitch, count, &c->tree));
+    for (uint32_t p = 0; p < count; p++) {
+        uint32_t origin = c->origins[p] = c->tree.order[p];
+        c->tree.order[p] = p;
+        memcpy(c->bytes + p * c->byte_pitch, c->place_bytes + origin * c->byte_pitch, c->byte_pitch);
+        c->kernels->round_words(points->values + origin * pitch, size, c->low, c->scale * WORD_STEPS,
+                                c->words + p * pitch);
+    }
+    c->tree.bytes = c->bytes;
+    return PELT_OK;
 }
 
 /* Batches take every n-th point in tree order: those that no batch has taken, twice as many each time. */
 static pelt_result climb_all(climb *c) {
     size_t size = c->points->count, done = 0;
     PX_TRY(round_points(c));
-    memcpy(c->places, c->points->values, size * c->points->pitch * sizeof *c->places);
     memset(c->kept, 0xFF, size * sizeof *c->kept);
     for (uint32_t p = 0; p < size; p++)
         c->leaders[p] = p;
@@ -443,7 +463,7 @@ static pelt_result climb_all(climb *c) {
         c->moving_count = 0;
         for (size_t n = 0; n < size; n += stride)
             if (stride == first || n % (2 * stride) != 0)
-                c->moving[c->moving_count++] = c->tree.order[n];
+                c->moving[c->moving_count++] = (uint32_t)n;
         PX_TRY(px_progress(c->context, "mean shift", done, size));
         done += c->moving_count;
         PX_TRY(climb_batch(c));
@@ -455,8 +475,8 @@ static void free_climb(climb *c) {
     for (size_t tree = 0; tree < c->trail.tree_count; tree++)
         px_shift_tree_free(&c->trail.trees[tree]);
     px_shift_tree_free(&c->tree);
-    void *const arrays[] = {c->trail.bytes, c->trail.sketches, c->trail.owners, c->bytes,  c->places,
-                            c->place_bytes, c->place_sketches, c->leaders,      c->arrived};
+    void *const arrays[] = {c->trail.bytes, c->trail.owners, c->dithers, c->bytes, c->words,
+                            c->place_bytes, c->arrived,      c->leaders, c->ends,  c->summits};
     for (size_t a = 0; a < PX_COUNT(arrays); a++)
         px_free(c->context, arrays[a]);
 }
@@ -467,20 +487,19 @@ pelt_result px_mean_shift(pelt_context *context, const px_shift_points *points, 
     climb c = {.context = context, .points = points, .kernels = px_shift_kernels_best(), .bandwidth = bandwidth};
     c.tree.context = context;
     c.byte_pitch = (points->dimension + PX_SHIFT_BYTES - 1) / PX_SHIFT_BYTES * PX_SHIFT_BYTES;
+    c.dithers = PX_ALLOC(context, float, points->dimension);
     c.bytes = PX_ALLOC(context, uint8_t, px_mul_size(count, c.byte_pitch));
-    c.places = PX_ALLOC(context, float, px_mul_size(count, points->pitch));
+    c.words = PX_ALLOC(context, uint16_t, px_mul_size(count, points->pitch));
     c.place_bytes = PX_ALLOC(context, uint8_t, px_mul_size(count, c.byte_pitch));
-    c.place_sketches = PX_ALLOC(context, float, px_mul_size(count, PX_SHIFT_SKETCH));
     c.arrived = PX_ALLOC(context, uint8_t, count);
-    c.leaders = PX_ALLOC(context, uint32_t, 6 * count);
-    bool ready = c.bytes && c.places && c.place_bytes && c.place_sketches && c.arrived && c.leaders;
+    c.leaders = PX_ALLOC(context, uint32_t, px_mul_size(5, count));
+    bool ready = c.dithers && c.bytes && c.words && c.place_bytes && c.arrived && c.leaders;
     pelt_result result = ready ? PELT_OK : PELT_ERROR_MEMORY;
     if (ready) {
         c.kept = c.leaders + count;
         c.links = c.kept + count;
-        c.sizes = c.links + count;
-        c.ranks = c.sizes + count;
-        c.moving = c.ranks + count;
+        c.moving = c.links + count;
+        c.origins = c.moving + count;
         result = climb_all(&c);
     }
     if (result == PELT_OK)
