@@ -4,7 +4,7 @@
  * Times are the least of several rounds in which a frame and memcpy take turns. memcpy copies as many bytes as the
  * frame writes, on as many threads, from the best of four alignments; the bytes that a frame reads are not counted.
  *
- *   bench_crowd [ANIMALS [ROUNDS]]
+ *   bench_crowd [TABLE [ANIMALS [ROUNDS]]]    TABLE: rates, threads, detail, overlaps, or all (default)
  *   bench_crowd --picture FILE.png [ANIMALS]
  */
 #include "build.h"
@@ -207,20 +207,18 @@ static void print_herd(const herd *h) {
     printf("\n\n");
 }
 
-static void print_rates(herd *h, int rounds) {
+static void print_rates(herd *h, uint32_t threads, int rounds) {
     static const char *const names[3] = {"positions", "positions, normals", "interleaved"};
-    double one[3];
     printf("| output | threads | MB | ms | Mv/s | of memcpy | × 1 thread | allocations "
            "|\n|---|---|---|---|---|---|---|---|\n");
-    for (uint32_t t = 0; t < 2; t++)
-        for (int o = 0; o < 3; o++) {
-            pelt_crowd_output output = layout(h, o == 2, o > 0);
-            figures f = measure(h, &output, t, rounds);
-            one[o] = t ? one[o] : f.frame;
-            printf("| %s | %u | %.1f | %.2f | %.0f | %.0f %% | %.2f | %llu |\n", names[o], t + 1,
-                   1e-6 * (double)(h->skinned * (o > 0 ? 24 : 12)), 1e3 * f.frame, 1e-6 * (double)h->skinned / f.frame,
-                   100 * f.copy / f.frame, one[o] / f.frame, (unsigned long long)f.allocations);
-        }
+    for (int o = 0; o < 3; o++) {
+        pelt_crowd_output output = layout(h, o == 2, o > 0);
+        figures f = measure(h, &output, threads - 1, rounds);
+        double one = threads > 1 ? measure(h, &output, 0, rounds).frame : f.frame;
+        printf("| %s | %u | %.1f | %.2f | %.0f | %.0f %% | %.2f | %llu |\n", names[o], threads,
+               1e-6 * (double)(h->skinned * (o > 0 ? 24 : 12)), 1e3 * f.frame, 1e-6 * (double)h->skinned / f.frame,
+               100 * f.copy / f.frame, one / f.frame, (unsigned long long)f.allocations);
+    }
 }
 
 /* Interleaved, one thread: the same animals with more or less detail, and with two motions at once. */
@@ -229,7 +227,7 @@ static void print_shares(herd *h, int rounds) {
                                          "as above, two motions blended"};
     uint32_t count = h->count;
     double usual = 0;
-    printf("\n| %u animals | million vertices | ms | ns per vertex | to the usual |\n|---|---|---|---|---|\n", count);
+    printf("\n| animals | million vertices | ms | ns per vertex | × as above |\n|---|---|---|---|---|\n");
     for (int row = 0; row < 4; row++) {
         static const int order[4] = {1, 0, 2, 3}; /* the default first: the others are compared with it */
         int which = order[row];
@@ -330,23 +328,33 @@ static void save_picture(herd *h, const char *path) {
 
 int main(int argc, char **argv) {
     bool picture = argc > 2 && strcmp(argv[1], "--picture") == 0;
-    const char *path = picture ? argv[2] : NULL;
-    char **numbers = argv + (picture ? 3 : 1);
-    long count = numbers[0] ? atol(numbers[0]) : 10000, rounds = numbers[0] && numbers[1] ? atol(numbers[1]) : 15;
-    if (count < 1 || count > 1000000 || rounds < 1 || rounds > 1000) {
-        fprintf(stderr, "usage: bench_crowd [--picture FILE.png] [ANIMALS [ROUNDS]]; at most 1000000 animals\n");
+    const char *table = argc > 1 ? argv[1] : "all";
+    int at = picture ? 3 : 2;
+    long count = argc > at ? atol(argv[at]) : 10000, rounds = argc > at + 1 ? atol(argv[at + 1]) : 15;
+    bool all = strcmp(table, "all") == 0, rates = all || strcmp(table, "rates") == 0;
+    bool threads = all || strcmp(table, "threads") == 0;
+    bool detail = all || strcmp(table, "detail") == 0, overlaps = all || strcmp(table, "overlaps") == 0;
+    if (count < 1 || count > 1000000 || rounds < 1 || rounds > 1000 ||
+        !(picture || rates || threads || detail || overlaps)) {
+        fprintf(stderr,
+                "usage: bench_crowd [rates|threads|detail|overlaps|all [ANIMALS [ROUNDS]]], or bench_crowd --picture "
+                "FILE.png [ANIMALS]; at most 1000000 animals\n");
         return 1;
     }
     herd h = {0};
     make_herd(&h, (uint32_t)count);
-    if (path) {
-        save_picture(&h, path);
-    } else {
+    if (picture)
+        save_picture(&h, argv[2]);
+    else
         print_herd(&h);
-        print_rates(&h, (int)rounds);
+    if (rates)
+        print_rates(&h, 1, (int)rounds);
+    if (threads)
+        print_rates(&h, 2, (int)rounds);
+    if (detail)
         print_shares(&h, (int)rounds);
+    if (overlaps)
         print_checks(&h, (int)rounds);
-    }
     drop_herd(&h);
     return 0;
 }

@@ -11,7 +11,7 @@
  * half as many, and then reads and writes as many. "× plain C" is the speed against the loop in skin_plain.c, compiled
  * with -O3 -march=native. Errors are relative to double precision and the size of the terms that are added.
  *
- *   bench_skin [VERTICES [ROUNDS]]
+ *   bench_skin [TABLE [VERTICES [ROUNDS]]]    TABLE: random, rigs, bodies, threads, or all (default)
  */
 #include "skin_bench.h"
 
@@ -20,14 +20,14 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define BONES            60u
-#define THREADS_VERTICES 1000000u
+#define BONES 60u
 
 typedef struct fixture {
     uint32_t vertex_count;
-    pelt_affine palette[BONES];
-    pelt_dual_quaternion dual_quaternions[BONES];
+    pelt_affine *palette;
+    pelt_dual_quaternion *dual_quaternions;
     uint16_t *bones; /* [vertex][8] is the most that is used */
     float *weights;
     float *positions, *normals, *tangents;
@@ -61,6 +61,8 @@ static pelt_affine random_bone(void) {
 
 static void make(fixture *f, uint32_t vertex_count) {
     size_t count = f->vertex_count = vertex_count;
+    f->palette = skin_array(BONES, sizeof *f->palette);
+    f->dual_quaternions = skin_array(BONES, sizeof *f->dual_quaternions);
     for (uint32_t j = 0; j < BONES; j++)
         f->palette[j] = random_bone();
     pelt_dual_quaternions(f->palette, BONES, f->dual_quaternions);
@@ -89,8 +91,8 @@ static void make(fixture *f, uint32_t vertex_count) {
 }
 
 static void drop(fixture *f) {
-    void *arrays[] = {f->bones,    f->weights,       f->positions,   f->normals,
-                      f->tangents, f->out_positions, f->out_normals, f->out_tangents};
+    void *arrays[] = {f->palette, f->dual_quaternions, f->bones,         f->weights,     f->positions,
+                      f->normals, f->tangents,         f->out_positions, f->out_normals, f->out_tangents};
     for (size_t a = 0; a < sizeof arrays / sizeof arrays[0]; a++)
         free(arrays[a]);
 }
@@ -136,7 +138,8 @@ static void run_best(void *user) {
 }
 
 static void print_random(fixture *f, int rounds) {
-    printf("| random joints, K | Mv/s | of memcpy | of half | × plain C | dual × | error |\n");
+    printf("| random joints, K | Mv/s | of memcpy | of half | × plain C | dual × | error "
+           "|\n|---|---|---|---|---|---|---|\n");
     for (uint32_t k = 1; k <= PELT_MAX_INFLUENCES; k++) {
         pelt_skin_job job = make_job(f, k, 1, PELT_SKINNING_LINEAR), dual = job;
         dual.skinning = PELT_SKINNING_DUAL_QUATERNION;
@@ -198,6 +201,10 @@ static void print_bodies(fixture *f, int rounds) {
     for (pelt_simd simd = PELT_SIMD_SCALAR; simd < PELT_SIMD_COUNT; simd++)
         if (gathers(simd))
             printf(" %s Mv/s | of memcpy | × scalar |", pelt_simd_name(simd));
+    printf("\n|---|---|---|");
+    for (pelt_simd simd = PELT_SIMD_SCALAR; simd < PELT_SIMD_COUNT; simd++)
+        if (gathers(simd))
+            printf("---|---|---|");
     printf("\n");
     for (int s = 0; s < 2; s++)
         for (int extra = 0; extra < 3; extra++)
@@ -217,49 +224,65 @@ static void run_threads(void *user) {
         exit(1);
 }
 
-static void print_threads(fixture *f, int rounds) {
-    for (int s = 0; s < 2; s++) {
+static void print_threads(int rounds) {
+    static const uint32_t counts[2] = {30000, 1000000}; /* in the caches, and larger than them */
+    printf("| vertices | skinning | 1 thread Mv/s | 2 threads Mv/s | ratio |\n|---|---|---|---|---|\n");
+    for (int row = 0; row < 4; row++) {
+        fixture f;
         thread_job jobs[2];
         skin_step steps[2];
+        make(&f, counts[row / 2]);
         for (uint32_t t = 0; t < 2; t++) {
             pelt_context_desc desc = pelt_context_desc_default();
             desc.thread_count = t + 1;
             if (pelt_context_create(&desc, &jobs[t].context) != PELT_OK)
                 exit(1);
-            jobs[t].job = make_job(f, 4, 1, (pelt_skinning)s);
+            jobs[t].job = make_job(&f, 4, 1, (pelt_skinning)(row % 2));
             steps[t] = (skin_step){run_threads, &jobs[t], 0};
         }
         skin_time(steps, 2, rounds);
-        printf("| %8u | %-26s | %13.1f | %14.1f | %5.2f |\n", f->vertex_count, s ? "dual quaternion" : "linear",
-               1e-6 * f->vertex_count / steps[0].seconds, 1e-6 * f->vertex_count / steps[1].seconds,
+        printf("| %u | %s | %.1f | %.1f | %.2f |\n", f.vertex_count, row % 2 ? "dual quaternion" : "linear",
+               1e-6 * f.vertex_count / steps[0].seconds, 1e-6 * f.vertex_count / steps[1].seconds,
                steps[0].seconds / steps[1].seconds);
         pelt_context_destroy(jobs[0].context);
         pelt_context_destroy(jobs[1].context);
+        drop(&f);
     }
 }
 
-int main(int argc, char **argv) {
-    long vertices = argc > 1 ? atol(argv[1]) : 30000, rounds = argc > 2 ? atol(argv[2]) : 21;
-    if (vertices < 1 || vertices > 10000000 || rounds < 1 || rounds > 1000) {
-        fprintf(stderr, "usage: bench_skin [VERTICES [ROUNDS]]; at most 10000000 vertices, 1000 rounds\n");
-        return 1;
-    }
+static void print_table(const char *name, uint32_t vertices, int rounds) {
     fixture f;
-    make(&f, (uint32_t)vertices);
-    printf(
-        "%ld vertices, %u bones, positions and normals, one thread, the fastest of %ld rounds; Mv/s: million vertices "
-        "a second\n",
-        vertices, BONES, rounds);
-    print_random(&f, (int)rounds);
-    printf("\n");
-    skin_print_rigs((int)rounds);
-    printf("\n");
-    print_bodies(&f, (int)rounds);
-    printf("\n| vertices | skinning, K = 4, + normals | 1 thread Mv/s | 2 threads Mv/s | ratio |\n");
-    print_threads(&f, (int)rounds);
+    make(&f, vertices);
+    if (strcmp(name, "random") == 0)
+        print_random(&f, rounds);
+    else if (strcmp(name, "rigs") == 0)
+        skin_print_rigs(rounds);
+    else if (strcmp(name, "bodies") == 0)
+        print_bodies(&f, rounds);
+    else
+        print_threads(rounds);
     drop(&f);
-    make(&f, THREADS_VERTICES); /* long enough that waking a thread is negligible */
-    print_threads(&f, (int)rounds);
-    drop(&f);
-    return 0;
+}
+
+int main(int argc, char **argv) {
+    static const char *const tables[] = {"random", "rigs", "bodies", "threads"};
+    const char *wanted = argc > 1 ? argv[1] : "all";
+    long vertices = argc > 2 ? atol(argv[2]) : 30000, rounds = argc > 3 ? atol(argv[3]) : 41;
+    bool found = false;
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+        bool one = strcmp(wanted, tables[t]) == 0;
+        if ((!one && strcmp(wanted, "all") != 0) || vertices < 1 || vertices > 10000000 || rounds < 1 || rounds > 1000)
+            continue;
+        printf(
+            "%s%s: positions and normals, one thread, the fastest of %ld rounds; Mv/s: million vertices a second\n\n",
+            found ? "\n" : "", tables[t], rounds);
+        print_table(tables[t], (uint32_t)vertices, (int)rounds);
+        found = true;
+    }
+    if (found)
+        return 0;
+    fprintf(stderr,
+            "usage: bench_skin [random|rigs|bodies|threads|all [VERTICES [ROUNDS]]]; at most 10000000 vertices, "
+            "1000 rounds\n");
+    return 1;
 }

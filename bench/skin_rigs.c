@@ -112,12 +112,14 @@ static double mean_influences(const pelt_prepared_skin *p) {
     return sum / p->vertex_count;
 }
 
-/* Geometric means of a column. */
+/* Geometric mean, least and largest value of a column. */
 typedef struct column {
-    double logs;
+    double logs, least, most;
     int count;
 } column;
 static double keep(column *c, double value) {
+    c->least = c->count ? fmin(c->least, value) : value;
+    c->most = fmax(c->most, value);
     c->logs += log(value);
     c->count++;
     return value;
@@ -126,7 +128,7 @@ static double mean(const column *c) {
     return exp(c->logs / c->count);
 }
 
-enum { SHARE, HALF, TIMES_PLAIN, TIMES_SKIN, DUAL, COLUMNS };
+enum { SHARE, HALF, TIMES_PLAIN, UNPREPARED, DUAL, COLUMNS };
 
 static void print_rig(const character *c, rig *r, int rounds, column columns[COLUMNS], double *worst) {
     pose_rig(r);
@@ -143,7 +145,8 @@ static void print_rig(const character *c, rig *r, int rounds, column columns[COL
     printf("| %-20.20s | %5u | %3u | %4.2f | %3.0f %% | %6.1f |", c->name, p->vertex_count, p->bone_count,
            mean_influences(p), 100.0 * p->shared_count / p->vertex_count, 1e-6 * p->vertex_count / seconds);
     for (size_t s = 0; s < COLUMNS; s++)
-        printf(" %5.2f |", keep(&columns[s], steps[1 + s].seconds / seconds));
+        printf(" %5.2f |", keep(&columns[s], s == UNPREPARED ? steps[3].seconds / steps[4].seconds
+                                                             : steps[1 + s].seconds / seconds));
     printf("%s %.1e |\n", r->stretched ? " scaled |" : " |", error);
     skin_copy_drop(&copy);
 }
@@ -155,8 +158,9 @@ void skin_print_rigs(int rounds) {
     character_list list = characters_find(NULL);
     column columns[COLUMNS] = {0};
     double worst = 0;
-    printf("| rig, prepared | vertices | bones | K | shared | Mv/s | of memcpy | of half | × plain C | × unprepared | "
-           "dual × | scale | error |\n");
+    printf("| rig, prepared | vertices | bones | K | shared | Mv/s | of memcpy | of half | × plain C | unprepared × "
+           "plain C | "
+           "dual × | scale | error |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (size_t c = 0; c < list.count; c++) {
         rig r = {0};
         const char *reason = NULL;
@@ -165,10 +169,13 @@ void skin_print_rigs(int rounds) {
             print_rig(&list.items[c], &r, rounds, columns, &worst);
         drop(&r);
     }
-    if (columns[SHARE].count)
-        printf("| geometric means of %d | | | | | | %.2f | %.2f | %.2f | %.2f | %.2f | | largest %.1e |\n",
-               columns[SHARE].count, mean(&columns[SHARE]), mean(&columns[HALF]), mean(&columns[TIMES_PLAIN]),
-               mean(&columns[TIMES_SKIN]), mean(&columns[DUAL]), worst);
+    static const char *const names[3] = {"least", "largest", "geometric mean"};
+    for (int row = 0; row < 3 && columns[SHARE].count; row++) {
+        printf("| %s of %d | | | | | |", names[row], columns[SHARE].count);
+        for (size_t s = 0; s < COLUMNS; s++)
+            printf(" %.2f |", row == 0 ? columns[s].least : row == 1 ? columns[s].most : mean(&columns[s]));
+        printf(row == 1 ? " | %.1e |\n" : " | |\n", worst);
+    }
     characters_free(&list);
     pelt_context_destroy(context);
 }

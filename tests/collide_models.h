@@ -58,7 +58,8 @@ static inline void pose_by_palette(const pelt_model *model, const pelt_affine *p
                                    pelt_simd simd, float *out) {
     float *morphed = malloc(3 * model->mesh.vertex_count * sizeof *morphed);
     pelt_morph_run(&model->mesh, &model->morphs, weights, morphed, NULL, NULL);
-    pelt_skin_job job = {.vertex_count = model->mesh.vertex_count,
+    pelt_skin_job job = {.exact = true,
+                         .vertex_count = model->mesh.vertex_count,
                          .influence_count = model->skin.influence_count,
                          .bones = model->skin.bones,
                          .weights = model->skin.weights,

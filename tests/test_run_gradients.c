@@ -207,6 +207,7 @@ static void bodies_agree(void **state) {
         assert_non_null(results[a / 3][a % 3] = calloc(count, 4 * sizeof(float)));
     pelt_skin_job job = make_job(model, palette, results[0][0], results[0][1]);
     job.gradients = gradients, job.tangents = tangents, job.out_tangents = results[0][2];
+    job.exact = true;
     pelt_skin_run_simd(&job, PELT_SIMD_SCALAR);
     for (pelt_simd simd = PELT_SIMD_SSE2; simd < PELT_SIMD_COUNT; simd++) {
         if (!pelt_simd_available(simd))

@@ -1,7 +1,8 @@
 /* Pelt: skinning kernels. Morphs, linear blend skinning and dual quaternion skinning, with normals and tangents.
  *
- * Kernels never allocate. A scalar reference and SIMD versions chosen at run time perform the same operations in the same
- * order (no fused multiply-add, no reassociation) and give the same bits. docs/run.md describes them.
+ * Kernels never allocate. They are chosen at run time. Jobs marked `exact` have the same bits on every machine: a scalar
+ * reference and SIMD versions perform the same operations in the same order, without fused multiply-adds. Other jobs use fused
+ * multiply-adds where the machine has them, which is faster; results then differ by rounding. docs/run.md describes them.
  */
 #ifndef PELT_RUN_H
 #define PELT_RUN_H
@@ -31,7 +32,7 @@ PELT_API bool pelt_stretches(const pelt_affine *palette, const pelt_dual_quatern
 typedef enum pelt_simd {
     PELT_SIMD_SCALAR,
     PELT_SIMD_SSE2,
-    PELT_SIMD_AVX2,
+    PELT_SIMD_AVX2,   /* with fused multiply-adds where the CPU has them and the job is not `exact` */
     PELT_SIMD_AVX512, /* for prepared skins; other kernels use AVX2 */
     PELT_SIMD_NEON,
     PELT_SIMD_COUNT
@@ -80,6 +81,7 @@ typedef struct pelt_skin_job {
     float *out_normals;              /* [vertex][3] unit length; NULL exactly when normals is NULL */
     float *out_tangents;             /* [vertex][4] unit length, handedness kept; NULL exactly when tangents is */
     pelt_weight_gradients gradients; /* LINEAR: accurate normals; {0}: cofactor matrix of the blended matrix */
+    bool exact; /* the same bits on every machine; false: faster where there are fused multiply-adds */
 } pelt_skin_job;
 
 /* Runs a job with the best kernel of this machine on the calling thread. Normals of LINEAR jobs go through the
@@ -110,6 +112,12 @@ typedef struct pelt_prepared_group {
     bool shared; /* all vertices have the same bones */
 } pelt_prepared_group;
 
+/* A block of 16 vertices of a group. */
+typedef struct pelt_prepared_block {
+    uint32_t group; /* its group */
+    uint32_t place; /* of its first vertex */
+} pelt_prepared_block;
+
 /* A skin and the mesh's arrays in the order in which kernels read them. Streams of shared groups are [block][component][16], of
  * others [vertex][component]. The last block of a shared group whose count is no multiple of 16 holds its last 16 vertices, so
  * that some vertices occur twice. */
@@ -124,10 +132,9 @@ typedef struct pelt_prepared_skin {
     const uint16_t *bones;             /* bone indices of all groups; see pelt_prepared_group.first_bone */
     const float *weights;              /* weights of all groups; see pelt_prepared_group.first_weight */
     const float *positions;            /* 3 components */
-    const float *normals;              /* 3 components, see `axes`; or NULL */
+    const float *normals;              /* 3 components; or NULL */
     const float *tangents;             /* 4 components; or NULL */
-    const uint8_t *axes; /* [block] 3: normals are x y z. 0, 1, 2: component `axis` is unchanged, the next two
-                          * (cyclically) are divided by it, which saves most of the cofactor matrix */
+    const pelt_prepared_block *blocks; /* [block] of all groups */
 } pelt_prepared_skin;
 
 /* Prepares the model's skin, which it must have, with copies of the mesh's positions, normals and tangents. The result lives in
@@ -150,11 +157,11 @@ typedef struct pelt_prepared_job {
     float *out_tangents;                          /* 4 floats; or NULL */
     size_t stride;                                /* bytes from one vertex to the next in all three; 0: 12, 12 and 16 */
     bool mesh_order; /* write vertices at their index in the mesh; false: at their place in the prepared order */
+    bool exact;      /* as in pelt_skin_job */
 } pelt_prepared_job;
 
 /* Runs a job on the calling thread. The result equals that of pelt_skin_run up to rounding (2e-6 of the size of the summed
- * terms, 2e-6 for unit vectors) and has the same bits with every instruction set. Never allocates. Normals and tangents are
- * normalised. Prepared order with stride 0 is fastest. */
+ * terms, 2e-6 for unit vectors). Never allocates. Normals and tangents are normalised. Prepared order with stride 0 is fastest. */
 PELT_API void pelt_prepared_run(const pelt_prepared_job *job);
 /* The same with a given instruction set, which must be available. */
 PELT_API void pelt_prepared_run_simd(const pelt_prepared_job *job, pelt_simd simd);

@@ -112,6 +112,7 @@ static void skin_vertices(const pelt_body *body, const uint16_t *bones, const fl
         .positions = rest,
         .out_positions = out[0],
     };
+    job.exact = true;
     pelt_skin_run(&job);
 }
 

@@ -125,6 +125,10 @@ INLINE lanes lanes_pair(const float *low, const float *high) {
     (void)high;
     return quad_load(low);
 }
+/* The same four floats in every half. */
+INLINE lanes lanes_repeat(const float *p) {
+    return quad_load(p);
+}
 INLINE lanes lanes_pair_splat(float low, float high) {
     (void)high;
     return (lanes){low, low, low, low};
@@ -164,7 +168,10 @@ INLINE lanes lanes_stride(const float *p, size_t stride) {
                    p[4 * stride], p[5 * stride], p[6 * stride], p[7 * stride]};
 }
 INLINE lanes lanes_halves(quad low, quad high) {
-    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+    return (lanes)_mm256_insertf128_ps(_mm256_castps128_ps256((__m128)low), (__m128)high, 1);
+}
+INLINE lanes lanes_repeat(const float *p) {
+    return (lanes)_mm256_broadcast_ps((const __m128 *)p);
 }
 INLINE lanes lanes_low_halves(lanes a, lanes b) {
     return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11);

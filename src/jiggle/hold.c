@@ -176,7 +176,8 @@ void px_hold_vertices(const px_hold *h, const px_mesh_embedding *mesh, const px_
                                    .positions = morphed(h, mesh),
                                    .normals = shaded ? bind_normals(h, mesh) : NULL,
                                    .out_positions = h->skinned,
-                                   .out_normals = shaded ? h->normals : NULL});
+                                   .out_normals = shaded ? h->normals : NULL,
+                                   .exact = true});
     for (size_t i = 0; i < count; i++) {
         bool rigid = h->rigid && h->rigid[i];
         for (size_t c = 3 * i; c < 3 * i + 3; c++)

@@ -87,6 +87,7 @@ static void skin_range(const px_pose *pose, size_t first, size_t count, const fl
         .out_positions = out_positions,
         .out_normals = out_normals,
     };
+    job.exact = true;
     pelt_skin_run(&job);
 }
 

@@ -1,11 +1,6 @@
 /* Preparing a skin: vertices with the same bones form groups, so that the matrices of a group are loaded once. Arrays
  * are stored in blocks of sixteen vertices, one vector per component. Vertices whose bones are shared by few others are
  * loose: they keep their own bone indices.
- *
- * Normals of blended groups. With a, b, c the columns of a matrix M, the cofactor matrix times n is
- *   n0 (b × c) + n1 (c × a) + n2 (a × b) = n2 ((a − α c) × (b − β c)),  α = n0 / n2, β = n1 / n2,
- * half the work. Any of the three axes can replace that of n2; its component should be large, and the axis the same in
- * a block.
  */
 #include "core/influences.h"
 #include "run/skin.h"
@@ -14,9 +9,6 @@
 
 #define BLOCK PELT_PREPARED_BLOCK
 _Static_assert(BLOCK == PX_INFLUENCES_TOGETHER, "rows join what is long enough for a shared group");
-
-/* A smaller component would lose precision: rounding errors grow by 1 / 0.25. */
-#define SMALLEST_AXIS 0.25f
 
 typedef struct plan {
     pelt_context *context;
@@ -137,39 +129,12 @@ static float *make_stream(plan *p, const float *array, uint32_t width, bool unit
     return stream;
 }
 
-/* Finds the axis whose smallest component over the normals [3][16] of a block is largest, and divides the other
- * components by it. Returns 3 if no axis is large enough: the normals are unchanged. */
-static uint8_t divide_by_axis(float *block) {
-    uint32_t best = 3;
-    float largest = SMALLEST_AXIS;
-    for (uint32_t axis = 0; axis < 3; axis++) {
-        float smallest = 1;
-        for (size_t lane = 0; lane < BLOCK; lane++)
-            smallest = fminf(smallest, fabsf(block[axis * BLOCK + lane]));
-        if (smallest > largest)
-            largest = smallest, best = axis;
+static void fill_blocks(const plan *p, uint32_t g, pelt_prepared_block *blocks) {
+    const pelt_prepared_group *group = &p->groups[g];
+    for (size_t b = 0; b < px_block_count(group->vertex_count, BLOCK); b++) {
+        size_t place = group->shared ? px_prepared_place(group, b) : b * BLOCK;
+        blocks[group->first_block + b] = (pelt_prepared_block){g, group->first_place + (uint32_t)place};
     }
-    for (uint32_t c = 1; c < 3 && best < 3; c++)
-        for (size_t lane = 0; lane < BLOCK; lane++)
-            block[(best + c) % 3 * BLOCK + lane] /= block[best * BLOCK + lane];
-    return (uint8_t)best;
-}
-
-static pelt_result make_normals(plan *p) {
-    float *normals = make_stream(p, p->model->mesh.normals, 3, true);
-    uint8_t *axes = pelt_model_alloc(p->context, p->model, p->block_count, sizeof *axes);
-    if (!normals || !axes)
-        return PELT_ERROR_MEMORY;
-    memset(axes, 3, p->block_count);
-    for (uint32_t g = 0; g < p->out.group_count; g++) {
-        const pelt_prepared_group *group = &p->groups[g];
-        size_t end = group->first_block + px_block_count(group->vertex_count, BLOCK);
-        for (size_t b = group->first_block; group->shared && group->influence_count > 1 && b < end; b++)
-            axes[b] = divide_by_axis(normals + b * 3 * BLOCK);
-    }
-    p->out.normals = normals;
-    p->out.axes = axes;
-    return PELT_OK;
 }
 
 /* Returns the bone with the largest total weight in a group: the base, whose weight is implied. */
@@ -209,19 +174,23 @@ static pelt_result make_streams(plan *p) {
     uint16_t *bones = pelt_model_alloc(p->context, p->model, p->bone_count, sizeof *bones);
     float *weights = pelt_model_alloc(p->context, p->model, p->weight_count, sizeof *weights);
     uint32_t *places = pelt_model_alloc(p->context, p->model, mesh->vertex_count, sizeof *places);
-    if (!bones || !weights || !places || !(p->out.positions = make_stream(p, mesh->positions, 3, false)))
+    pelt_prepared_block *blocks = pelt_model_alloc(p->context, p->model, p->block_count, sizeof *blocks);
+    if (!bones || !weights || !places || !blocks || !(p->out.positions = make_stream(p, mesh->positions, 3, false)))
         return PELT_ERROR_MEMORY;
-    if (mesh->normals)
-        PX_TRY(make_normals(p));
+    if (mesh->normals && !(p->out.normals = make_stream(p, mesh->normals, 3, true)))
+        return PELT_ERROR_MEMORY;
     if (mesh->tangents && !(p->out.tangents = make_stream(p, mesh->tangents, 4, true)))
         return PELT_ERROR_MEMORY;
-    for (uint32_t g = 0; g < p->out.group_count; g++)
+    for (uint32_t g = 0; g < p->out.group_count; g++) {
         fill_influences(p, &p->groups[g], bones + p->groups[g].first_bone, weights + p->groups[g].first_weight);
+        fill_blocks(p, g, blocks);
+    }
     for (uint32_t place = 0; place < mesh->vertex_count; place++)
         places[p->order[place]] = place;
     p->out.bones = bones;
     p->out.weights = weights;
     p->out.places = places;
+    p->out.blocks = blocks;
     p->out.order = p->order;
     p->out.groups = p->groups;
     return PELT_OK;

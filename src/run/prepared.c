@@ -2,33 +2,43 @@
 #include "core/math3.h"
 #include "run/skin.h"
 
-/* Tolerance on the entries of CᵀC / s² − 1: below it, C / s changes the length of a unit vector by less than 1e-6. */
-#define RIGID 5e-7f
+/* Tolerance on the entries of CᵀC / s² − 1: below it, C / s changes the length of a unit vector by about 1e-6. */
+#define RIGID 2e-6f
 
 /* ---- Matrices of a group ---------------------------------------------------------------------------------- */
 
-/* Cofactor matrix of a single bone. If it is a rotation times a scale, divides by the scale and returns true. */
-static bool make_cofactor(const float m[12], float c[9]) {
-    for (int r = 0; r < 3; r++)
-        px_cross3(m + 4 * ((r + 1) % 3), m + 4 * ((r + 2) % 3), c + 3 * r);
-    float gram[6];
-    for (int e = 0; e < 3; e++) {
-        int f = (e + 1) % 3;
-        gram[e] = c[e] * c[e] + c[3 + e] * c[3 + e] + c[6 + e] * c[6 + e];
-        gram[3 + e] = c[e] * c[f] + c[3 + e] * c[3 + f] + c[6 + e] * c[6 + f];
-    }
-    float square = (gram[0] + gram[1] + gram[2]) * (1.0f / 3), limit = RIGID * square;
+typedef float row __attribute__((vector_size(16)));
+#define NEXT(x) __builtin_shufflevector(x, x, 1, 2, 0, 3) /* y z x w */
+
+static row cross(row a, row b) {
+    row turned = a * NEXT(b) - NEXT(a) * b;
+    return NEXT(turned);
+}
+
+/* Cofactor matrix of a single bone, rows of 4. If it is a rotation times a scale, divides by the scale and returns
+ * true. */
+static bool make_cofactor(const float m[12], float out[12]) {
+    row r[3], c[3];
+    memcpy(r, m, sizeof r);
+    for (int e = 0; e < 3; e++)
+        c[e] = cross(r[(e + 1) % 3], r[(e + 2) % 3]);
+    /* products of columns with themselves, and with the next column */
+    row same = c[0] * c[0] + c[1] * c[1] + c[2] * c[2];
+    row next = c[0] * NEXT(c[0]) + c[1] * NEXT(c[1]) + c[2] * NEXT(c[2]);
+    float square = (same[0] + same[1] + same[2]) * (1.0f / 3), limit = RIGID * square;
     bool rigid = square > 1e-30f && square < 1e30f;
     for (int e = 0; e < 3; e++)
-        rigid &= (fabsf(gram[e] - square) <= limit) & (fabsf(gram[3 + e]) <= limit);
+        rigid &= (fabsf(same[e] - square) <= limit) & (fabsf(next[e]) <= limit);
     float scale = rigid ? 1 / sqrtf(square) : 1;
-    for (int e = 0; e < 9; e++)
+    for (int e = 0; e < 3; e++)
         c[e] *= scale;
+    memcpy(out, c, sizeof c);
     return rigid;
 }
 
-static void make_matrices(const pelt_affine *palette, const uint16_t *bones, px_prepared_pose *pose) {
-    uint32_t last = pose->influence_count - 1;
+static void make_matrices(const pelt_affine *palette, const uint16_t *bones, uint32_t influences,
+                          px_prepared_pose *pose) {
+    uint32_t last = influences - 1;
     const float *base = palette[bones[last]].m;
     memcpy(pose->matrices[0], base, sizeof pose->matrices[0]);
     for (uint32_t k = 0; k < last; k++)
@@ -52,8 +62,8 @@ static bool all_scales(const pelt_affine *stretches, const uint16_t *bones, uint
 /* q and −q are the same rotation: all are negated into the hemisphere of the base, so that blends take the shorter
  * arc. `scales` may be NULL. */
 static void make_duals(const pelt_dual_quaternion *palette, const pelt_affine *scales, const uint16_t *bones,
-                       px_prepared_pose *pose) {
-    uint32_t last = pose->influence_count - 1;
+                       uint32_t influences, px_prepared_pose *pose) {
+    uint32_t last = influences - 1;
     const float *base = palette[bones[last]].q;
     memcpy(pose->duals[0], base, sizeof palette->q);
     pose->duals[0][8] = scales ? scales[bones[last]].m[0] : 1;
@@ -74,28 +84,38 @@ static void make_single(const pelt_prepared_job *job, uint16_t bone, px_prepared
     memcpy(pose->matrices[0], m.m, sizeof m.m);
 }
 
-static void make_pose(const pelt_prepared_job *job, const pelt_prepared_group *group, px_prepared_pose *pose) {
+static px_prepared_kind kind_of(const pelt_prepared_job *job, const pelt_prepared_group *group) {
+    if (job->skinning == PELT_SKINNING_LINEAR || group->influence_count == 1)
+        return PX_PREPARED_LINEAR;
     const uint16_t *bones = job->prepared->bones + group->first_bone;
-    bool single = group->influence_count == 1;
-    pose->influence_count = group->influence_count;
-    pose->linear = single || job->skinning == PELT_SKINNING_LINEAR;
-    pose->stretched = !pose->linear && job->stretches && !all_scales(job->stretches, bones, group->influence_count);
-    if (job->skinning == PELT_SKINNING_LINEAR)
-        make_matrices(job->palette, bones, pose);
-    else if (single)
-        make_single(job, bones[0], pose);
-    else if (pose->stretched)
-        make_matrices(job->stretches, bones, pose);
-    if (!pose->linear)
-        make_duals(job->dual_quaternions, pose->stretched ? NULL : job->stretches, bones, pose);
-    pose->turned = single && job->out_normals && make_cofactor(pose->matrices[0], pose->cofactor);
+    bool scales = !job->stretches || all_scales(job->stretches, bones, group->influence_count);
+    return scales ? PX_PREPARED_DUAL : PX_PREPARED_STRETCHED;
 }
 
-/* ---- A group ------------------------------------------------------------------------------------------------ */
+static void make_pose(const pelt_prepared_job *job, const pelt_prepared_group *group, px_prepared_kind kind,
+                      px_prepared_pose *pose) {
+    const uint16_t *bones = job->prepared->bones + group->first_bone;
+    uint32_t influences = group->influence_count;
+    if (job->skinning == PELT_SKINNING_LINEAR)
+        make_matrices(job->palette, bones, influences, pose);
+    else if (influences == 1)
+        make_single(job, bones[0], pose);
+    else if (kind == PX_PREPARED_STRETCHED)
+        make_matrices(job->stretches, bones, influences, pose);
+    if (kind != PX_PREPARED_LINEAR)
+        make_duals(job->dual_quaternions, kind == PX_PREPARED_DUAL ? job->stretches : NULL, bones, influences, pose);
+    pose->turned = influences == 1 && job->out_normals && make_cofactor(pose->matrices[0], pose->cofactor);
+}
+
+/* ---- Groups ----------------------------------------------------------------------------------------------- */
+
+/* Planar output arrays that begin at the first vertex of a group; normals and tangents may be NULL. */
+typedef struct group_out {
+    float *positions, *normals, *tangents;
+} group_out;
 
 /* The job of a loose group, whose vertices have their own bones. */
-static pelt_skin_job loose_job(const pelt_prepared_job *job, const pelt_prepared_group *group,
-                               const px_prepared_out *out) {
+static pelt_skin_job loose_job(const pelt_prepared_job *job, const pelt_prepared_group *group, const group_out *out) {
     const pelt_prepared_skin *p = job->prepared;
     size_t at = (size_t)group->first_block * PELT_PREPARED_BLOCK;
     return (pelt_skin_job){
@@ -113,19 +133,30 @@ static pelt_skin_job loose_job(const pelt_prepared_job *job, const pelt_prepared
         .out_positions = out->positions,
         .out_normals = out->normals,
         .out_tangents = out->tangents,
+        .exact = job->exact,
     };
 }
 
-static void run_group(const pelt_prepared_job *job, const pelt_prepared_group *group, pelt_simd simd,
-                      const px_prepared_out *out) {
-    if (group->shared) {
-        px_prepared_pose pose;
-        make_pose(job, group, &pose);
-        px_prepared_body_of(simd)(job->prepared, group, &pose, out);
-    } else {
+/* Runs group `first` and those after it, up to `limit`, that are alike. Returns the number of groups. */
+static uint32_t run_groups(const pelt_prepared_job *job, uint32_t first, uint32_t limit, pelt_simd simd,
+                           const group_out *out) {
+    const pelt_prepared_group *group = &job->prepared->groups[first];
+    if (!group->shared) {
         pelt_skin_job loose = loose_job(job, group, out);
         pelt_skin_run_simd(&loose, simd);
+        return 1;
     }
+    px_prepared_pose poses[PX_PREPARED_POSES];
+    px_prepared_run run = {job->prepared, first,        0, kind_of(job, group), poses, out->positions,
+                           out->normals,  out->tangents};
+    for (; run.group_count < limit && run.group_count < PX_PREPARED_POSES; run.group_count++) {
+        const pelt_prepared_group *next = group + run.group_count;
+        if (!next->shared || next->influence_count != group->influence_count || kind_of(job, next) != run.kind)
+            break;
+        make_pose(job, next, run.kind, &poses[run.group_count]);
+    }
+    px_prepared_body_of(simd, job->exact)(&run);
+    return run.group_count;
 }
 
 /* ---- Output ------------------------------------------------------------------------------------------------- */
@@ -140,23 +171,25 @@ static void place_rows(const pelt_prepared_job *job, const pelt_prepared_group *
     }
 }
 
-/* Writes through a buffer that fits in the L1 cache. */
-static void run_placed(const pelt_prepared_job *job, const pelt_prepared_group *group, pelt_simd simd) {
+/* Writes a group through a buffer that fits in the L1 cache. */
+static uint32_t run_placed(const pelt_prepared_job *job, uint32_t g, pelt_simd simd) {
     float positions[3 * PELT_PREPARED_GROUP], normals[3 * PELT_PREPARED_GROUP], tangents[4 * PELT_PREPARED_GROUP];
-    px_prepared_out out = {positions, job->out_normals ? normals : NULL, job->out_tangents ? tangents : NULL};
-    run_group(job, group, simd, &out);
+    group_out out = {positions, job->out_normals ? normals : NULL, job->out_tangents ? tangents : NULL};
+    const pelt_prepared_group *group = &job->prepared->groups[g];
+    run_groups(job, g, 1, simd, &out);
     place_rows(job, group, positions, 3, job->out_positions);
     if (job->out_normals)
         place_rows(job, group, normals, 3, job->out_normals);
     if (job->out_tangents)
         place_rows(job, group, tangents, 4, job->out_tangents);
+    return 1;
 }
 
-static void run_planar(const pelt_prepared_job *job, const pelt_prepared_group *group, pelt_simd simd) {
-    size_t place = group->first_place;
-    px_prepared_out out = {job->out_positions + 3 * place, job->out_normals ? job->out_normals + 3 * place : NULL,
-                           job->out_tangents ? job->out_tangents + 4 * place : NULL};
-    run_group(job, group, simd, &out);
+static uint32_t run_planar(const pelt_prepared_job *job, uint32_t g, uint32_t end, pelt_simd simd) {
+    size_t place = job->prepared->groups[g].first_place;
+    group_out out = {job->out_positions + 3 * place, job->out_normals ? job->out_normals + 3 * place : NULL,
+                     job->out_tangents ? job->out_tangents + 4 * place : NULL};
+    return run_groups(job, g, end - g, simd, &out);
 }
 
 /* ---- Jobs ----------------------------------------------------------------------------------------------------- */
@@ -172,8 +205,8 @@ void pelt_prepared_run_simd(const pelt_prepared_job *job, pelt_simd simd) {
     assert(job->skinning == PELT_SKINNING_LINEAR ? job->palette != NULL : job->dual_quaternions != NULL);
     assert((!job->out_normals || prepared->normals) && (!job->out_tangents || prepared->tangents));
     bool planar = !job->stride && !job->mesh_order;
-    for (uint32_t g = job->first_group; g < group_end(job); g++)
-        (planar ? run_planar : run_placed)(job, &prepared->groups[g], simd);
+    for (uint32_t g = job->first_group, end = group_end(job); g < end;)
+        g += planar ? run_planar(job, g, end, simd) : run_placed(job, g, simd);
 }
 
 void pelt_prepared_run(const pelt_prepared_job *job) {

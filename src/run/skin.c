@@ -6,25 +6,29 @@ typedef struct body_row {
     px_skin_body *body; /* NULL: not in this build */
     px_morph_body *morph;
     px_prepared_body *prepared;
+    px_skin_body *fused; /* with fused multiply-adds, for jobs that are not exact; or NULL */
+    px_prepared_body *prepared_fused;
 } body_row;
 
 static const body_row bodies[PELT_SIMD_COUNT] = {
-    [PELT_SIMD_SCALAR] = {"scalar", px_skin_scalar, px_morph_scalar, px_prepared_scalar},
+    [PELT_SIMD_SCALAR] = {"scalar", px_skin_scalar, px_morph_scalar, px_prepared_scalar, NULL, NULL},
 #if defined(__x86_64__)
-    [PELT_SIMD_SSE2] = {"sse2", px_skin_sse2, px_morph_sse2, px_prepared_sse2},
-    [PELT_SIMD_AVX2] = {"avx2", px_skin_avx2, px_morph_avx2, px_prepared_avx2},
-    [PELT_SIMD_AVX512] = {"avx512", px_skin_avx2, px_morph_avx2, px_prepared_avx512}, /* wider gathers are not faster */
-    [PELT_SIMD_NEON] = {"neon", NULL, NULL, NULL},
+    [PELT_SIMD_SSE2] = {"sse2", px_skin_sse2, px_morph_sse2, px_prepared_sse2, NULL, NULL},
+    [PELT_SIMD_AVX2] = {"avx2", px_skin_avx2, px_morph_avx2, px_prepared_avx2, px_skin_fma, px_prepared_fma},
+    /* wider gathers are not faster */
+    [PELT_SIMD_AVX512] = {"avx512", px_skin_avx2, px_morph_avx2, px_prepared_avx512, px_skin_fma,
+                          px_prepared_avx512_fused},
+    [PELT_SIMD_NEON] = {"neon", NULL, NULL, NULL, NULL, NULL},
 #elif defined(__aarch64__)
-    [PELT_SIMD_SSE2] = {"sse2", NULL, NULL, NULL},
-    [PELT_SIMD_AVX2] = {"avx2", NULL, NULL, NULL},
-    [PELT_SIMD_AVX512] = {"avx512", NULL, NULL, NULL},
-    [PELT_SIMD_NEON] = {"neon", px_skin_neon, px_morph_neon, px_prepared_neon},
+    [PELT_SIMD_SSE2] = {"sse2", NULL, NULL, NULL, NULL, NULL},
+    [PELT_SIMD_AVX2] = {"avx2", NULL, NULL, NULL, NULL, NULL},
+    [PELT_SIMD_AVX512] = {"avx512", NULL, NULL, NULL, NULL, NULL},
+    [PELT_SIMD_NEON] = {"neon", px_skin_neon, px_morph_neon, px_prepared_neon, NULL, NULL},
 #else
-    [PELT_SIMD_SSE2] = {"sse2", NULL, NULL, NULL},
-    [PELT_SIMD_AVX2] = {"avx2", NULL, NULL, NULL},
-    [PELT_SIMD_AVX512] = {"avx512", NULL, NULL, NULL},
-    [PELT_SIMD_NEON] = {"neon", NULL, NULL, NULL},
+    [PELT_SIMD_SSE2] = {"sse2", NULL, NULL, NULL, NULL, NULL},
+    [PELT_SIMD_AVX2] = {"avx2", NULL, NULL, NULL, NULL, NULL},
+    [PELT_SIMD_AVX512] = {"avx512", NULL, NULL, NULL, NULL, NULL},
+    [PELT_SIMD_NEON] = {"neon", NULL, NULL, NULL, NULL, NULL},
 #endif
 };
 
@@ -57,9 +61,17 @@ px_morph_body *px_morph_body_of(pelt_simd simd) {
     return bodies[simd].morph;
 }
 
-px_prepared_body *px_prepared_body_of(pelt_simd simd) {
+static bool can_fuse(void) {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("fma");
+#else
+    return false;
+#endif
+}
+
+px_prepared_body *px_prepared_body_of(pelt_simd simd, bool exact) {
     assert(pelt_simd_available(simd));
-    return bodies[simd].prepared;
+    return !exact && bodies[simd].prepared_fused && can_fuse() ? bodies[simd].prepared_fused : bodies[simd].prepared;
 }
 
 void pelt_skin_run_simd(const pelt_skin_job *job, pelt_simd simd) {
@@ -67,7 +79,8 @@ void pelt_skin_run_simd(const pelt_skin_job *job, pelt_simd simd) {
     assert(job->influence_count >= 1 && job->influence_count <= PELT_MAX_INFLUENCES);
     assert(!job->normals == !job->out_normals && !job->tangents == !job->out_tangents);
     assert(job->skinning == PELT_SKINNING_LINEAR ? job->palette != NULL : job->dual_quaternions != NULL);
-    bodies[simd].body(job);
+    bool fused = !job->exact && bodies[simd].fused && can_fuse();
+    (fused ? bodies[simd].fused : bodies[simd].body)(job);
 }
 
 void pelt_skin_run(const pelt_skin_job *job) {

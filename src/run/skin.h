@@ -8,7 +8,7 @@
 
 /* A version of the skinning kernel; runs the whole job on the calling thread. */
 typedef void px_skin_body(const pelt_skin_job *job);
-px_skin_body px_skin_scalar, px_skin_sse2, px_skin_avx2, px_skin_neon;
+px_skin_body px_skin_scalar, px_skin_sse2, px_skin_avx2, px_skin_fma, px_skin_neon;
 
 /* Converts a dual quaternion of any length > 0 to a matrix. */
 pelt_affine px_affine_from_dual(const pelt_dual_quaternion *dual);
@@ -23,26 +23,37 @@ static inline size_t px_prepared_place(const pelt_prepared_group *group, size_t 
 /* Data shared by the vertices of a group in one pose. The weight of the last bone is implied, 1 − Σ of the others: Σ
  * w·B = B_last + Σ w·(B − B_last). */
 typedef struct px_prepared_pose {
-    uint32_t influence_count;
-    bool linear;    /* blend matrices: linear blend skinning, and single bones of dual quaternions */
-    bool stretched; /* dual quaternions with non-uniform stretch: stretches are blended and applied first */
-    bool turned;    /* single bone whose `cofactor` preserves unit length */
     float matrices[PELT_MAX_INFLUENCES][12]; /* B_last, then B_k − B_last */
     float duals[PELT_MAX_INFLUENCES][9]; /* dual quaternions in the same form, all in one hemisphere, then the scale */
-    float cofactor[9];                   /* single bone only */
+    float cofactor[12];                  /* single bone only: rows of 4 */
+    bool turned;                         /* single bone whose `cofactor` preserves unit length */
 } px_prepared_pose;
 
-/* Planar output arrays that begin at the group's first vertex; normals and tangents may be NULL. */
-typedef struct px_prepared_out {
+typedef enum px_prepared_kind {
+    PX_PREPARED_LINEAR,    /* blend matrices: linear blend skinning, and single bones of dual quaternions */
+    PX_PREPARED_DUAL,      /* dual quaternions with uniform scale */
+    PX_PREPARED_STRETCHED, /* dual quaternions with non-uniform stretch: stretches are blended and applied first */
+} px_prepared_kind;
+
+#define PX_PREPARED_POSES 16u
+
+/* Consecutive shared groups with the same number of influences, in a pose. Blocks of all groups form one loop: most
+ * groups are short, and leaving a loop costs a mispredicted branch. */
+typedef struct px_prepared_run {
+    const pelt_prepared_skin *prepared;
+    uint32_t first_group, group_count; /* at most PX_PREPARED_POSES */
+    px_prepared_kind kind;
+    const px_prepared_pose *poses; /* [group_count] */
+    /* Planar output arrays that begin at the first group's first vertex; normals and tangents may be NULL. */
     float *positions, *normals, *tangents;
-} px_prepared_out;
+} px_prepared_run;
 
 /* A version of the kernel for shared groups. */
-typedef void px_prepared_body(const pelt_prepared_skin *prepared, const pelt_prepared_group *group,
-                              const px_prepared_pose *pose, const px_prepared_out *out);
-px_prepared_body px_prepared_scalar, px_prepared_sse2, px_prepared_avx2, px_prepared_avx512, px_prepared_neon;
+typedef void px_prepared_body(const px_prepared_run *run);
+px_prepared_body px_prepared_scalar, px_prepared_sse2, px_prepared_avx2, px_prepared_fma, px_prepared_avx512,
+    px_prepared_avx512_fused, px_prepared_neon;
 /* The body for an instruction set, which must be available. */
-px_prepared_body *px_prepared_body_of(pelt_simd simd);
+px_prepared_body *px_prepared_body_of(pelt_simd simd, bool exact);
 
 /* ---- Morphs ------------------------------------------------------------------------------------------------- */
 
