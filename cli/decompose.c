@@ -200,7 +200,7 @@ static exit_code check_options(const cli_session *session, const decompose_setti
         {!sma, "rotation-tolerance weight-solver min-weight color-clusters", "without --method sma"},
         {d->weight_solver != PELT_WEIGHT_SOLVER_BOUNDED, "min-weight", "without --weight-solver bounded"},
         {sma, "bones error", "with --method sma, which finds the number of bones by --rotation-tolerance"},
-        {sma, "iterations tolerance seed-method", "with --method sma, which iterates nothing"},
+        {sma, "effort iterations tolerance seed-method", "with --method sma, which iterates nothing"},
         {sma, "smooth free-rest", "with --method sma, whose weights and rest pose are what they are"},
         {rig, "bones seed-method", "with a rig, whose bones are those of the result"},
         {!rig, "refine free-rest lock-bones lock-vertices", "without a rig: --skeleton, --weights or --add"},

@@ -31,7 +31,7 @@ static const pelt_option own_options[] = {
      "R", "further morph targets that correct normals alone; the report has the error of skinned normals then"},
     {"influences", 0, PELT_OPTION_UINT, PELT_FIELD(study_settings, influences), "4", 1, PELT_MAX_INFLUENCES, NULL, "K",
      "bones of a vertex, at most"},
-    {"iterations", 0, PELT_OPTION_UINT, PELT_FIELD(study_settings, iterations), "42", 1, 10000, NULL, "N",
+    {"iterations", 0, PELT_OPTION_UINT, PELT_FIELD(study_settings, iterations), "100", 1, 10000, NULL, "N",
      "of fesam, at most"},
     {"rotation-tolerance", 0, PELT_OPTION_TEXT, PELT_FIELD(study_settings, rotation_tolerance), "0.05", 0, 0, NULL,
      "LIST", "of sma: a larger one finds fewer bones"},

@@ -376,7 +376,7 @@ static void check_input(const char *name, const char *mesh, uint32_t bones) {
             make_input(&test, name, mesh, &source, &model);
             pelt_decompose_desc desc = pelt_decompose_desc_default();
             desc.bones = bones;
-            desc.iterations = 4;
+            desc.iterations = 12;
             desc.transforms = kind;
             desc.key_tolerance = reduced ? 0.01 : 0;
             test_ok(&test, pelt_decompose(test.context, model, &desc, NULL));

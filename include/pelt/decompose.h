@@ -50,6 +50,13 @@ typedef enum pelt_seed_method {
     PELT_SEED_REGIONS /* regions grown over the surface from distant seed triangles, as in FESAM §4.1 */
 } pelt_seed_method;
 
+/* How much time to spend. */
+typedef enum pelt_effort {
+    PELT_EFFORT_FAST,    /* a third of `iterations` */
+    PELT_EFFORT_DEFAULT, /* `iterations` */
+    PELT_EFFORT_BEST /* eight times `iterations`, a hundredth of `tolerance`, and bones that explain least are relocated */
+} pelt_effort;
+
 typedef struct pelt_decompose_desc {
     uint32_t cookie; /* set by pelt_decompose_desc_default; do not change */
     /* P, 0 to 4000. 0 (default): the fewest that reach `error`, or without `error` the number at which the error
@@ -58,8 +65,9 @@ typedef struct pelt_decompose_desc {
     double error;        /* E_rms to reach with as few bones as possible; default 0: no target */
     uint32_t influences; /* K, bones per vertex at most, 1 to 8; default 4 */
     uint32_t transforms; /* pelt_transforms; default affine */
-    uint32_t iterations; /* at most, from 0: the initial segmentation, one bone per vertex; default 42 */
-    double tolerance; /* stop when ten iterations lower the error by less than this fraction, 0 to 1; default 0.005 */
+    uint32_t effort;     /* pelt_effort; default PELT_EFFORT_DEFAULT */
+    uint32_t iterations; /* at most, from 0: the initial segmentation, one bone per vertex; default 100 */
+    double tolerance; /* stop when ten iterations lower the error by less than this fraction, 0 to 1; default 0.003 */
     double epsilon;   /* E_rms that the reduction may lose; default 0: a negligible amount for this number of bones */
     uint32_t reduce;  /* pelt_reduction; default svd */
     /* bytes that may be used beside the model; default 0: no limit. Does not change the result. Too few bytes are an

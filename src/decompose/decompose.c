@@ -20,9 +20,11 @@ static const pelt_option options[] = {
     {"transforms", 't', PELT_OPTION_CHOICE, PELT_FIELD(pelt_decompose_desc, transforms), "affine", 0, 0,
      &("" PX_BONE_KINDS(CHOICE))[1], NULL,
      "matrices of a bone: any; rotation and scale along fixed axes; rotation; rotation and one scale"},
-    {"iterations", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_decompose_desc, iterations), "42", 0, 100000, NULL, "N",
+    {"effort", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_decompose_desc, effort), "default", 0, 0, "fast|default|best",
+     NULL, "fast: a third of the iterations; best: up to eight times as many, and bones are relocated"},
+    {"iterations", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_decompose_desc, iterations), "100", 0, 100000, NULL, "N",
      "iterations at most; 0: the initial segmentation, one bone per vertex"},
-    {"tolerance", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_decompose_desc, tolerance), "0.005", 0, 1, NULL, "X",
+    {"tolerance", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_decompose_desc, tolerance), "0.003", 0, 1, NULL, "X",
      "stop when ten iterations lower the error by less than this fraction"},
     {"epsilon", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_decompose_desc, epsilon), "0", 0, 1e6, NULL, "E",
      "E_rms that the reduction may lose; 0: negligible for this number of bones"},
@@ -228,6 +230,12 @@ pelt_result px_decomposer_create(pelt_context *context, pelt_model *model, const
     }
     px_arena_keep(model->memory);
     d->desc = settings;
+    if (settings.effort == PELT_EFFORT_FAST)
+        d->desc.iterations = (settings.iterations + 2) / 3;
+    if (settings.effort == PELT_EFFORT_BEST) {
+        d->desc.iterations = 8 * settings.iterations;
+        d->desc.tolerance = settings.tolerance / 100;
+    }
     d->cache = settings.rig || settings.memory > 0 ? NULL : settings.cache;
     d->plan.cache = cache || !d->cache ? cache : &d->cache->reduction;
     d->method = method;

@@ -55,6 +55,7 @@ typedef struct px_fit {
     double basis_error; /* largest entry of |BᵀB − I|; 0: not measured */
     const double *home; /* [vertex][3] target of the penalty on rest positions (pulls.h); NULL: no penalty */
     double rest_pull;   /* weight of that penalty, in frames: 1 counts like one more frame at the target */
+    bool rest_firm;     /* a strong penalty on rest positions: the last iterations of thin surfaces */
     double bone_pull;   /* weight of the penalty on affine bones, relative to size_j² (pulls.h); 0: no penalty */
     bool wide;          /* px_fit_vertices searches more sets of bones per vertex, at twice the time or more */
     const uint8_t *lock_motions;  /* [bone] true: its transforms are constant; NULL: no bone is locked */
@@ -68,6 +69,7 @@ typedef struct px_fit {
     double *basis;   /* [row][dimension] */
     float *coords;   /* [vertex][dimension] */
     double *norms; /* [vertex] ‖a_i‖² of the whole trajectory, with its part in the subspace taken from `coords` */
+    uint8_t *quiet;    /* [vertex] searches for better bones without success, since the last one with */
     double *residuals; /* [vertex] squared residual, set by px_fit_vertices */
     px_fit_state now, before;
     double *scatter;     /* S [4P][4P] */
@@ -75,7 +77,7 @@ typedef struct px_fit {
     double *gram;        /* H [4P][4P] */
     uint32_t gram_count; /* bone count for which `gram` and `pairs` of locked bones are valid; 0: none */
     double *pairs;       /* [bone l][10][bone j]: quadric in (x, y, z, 1) for vᵀ H_jl v; see px_fit_gram */
-    double *slots;       /* [px_fit_lanes − 1] partial sums of S and Q; also scratch [block][bone] */
+    double *slots;       /* [block][bone] scratch */
     double *block_objective;
 } px_fit;
 
@@ -83,15 +85,20 @@ typedef struct px_fit {
 
 /* A block of Y = T_rᵀ C: `y` [count][4P] for vertices [first, first + count). */
 pelt_result px_fit_products(const px_fit *fit, size_t first, size_t count, double *y);
+/* The same for `vertices` [count]. */
+pelt_result px_fit_products_of(const px_fit *fit, const uint32_t *vertices, size_t count, double *y);
 /* S and Q of the current rest pose and weights. */
 pelt_result px_fit_moments(px_fit *fit);
 /* Improves the transforms for the current moments. The objective (plus the penalty on bones, if any) never rises. */
 pelt_result px_fit_transforms(px_fit *fit);
 /* H and pairs of the current transforms. */
 void px_fit_gram(px_fit *fit);
-/* Solves every vertex: rest position (if `rest` and not fixed_rest), then weights. Sets residuals and now.objective. No
- * vertex's residual rises. */
+/* Solves every vertex: rest position (if `rest` and not fixed_rest), bones and weights. Sets residuals and
+ * now.objective. No vertex's residual (plus the penalty on its rest position) rises. */
 pelt_result px_fit_vertices(px_fit *fit, bool rest);
+/* The same in iteration `turn` of a series. Vertices whose bones did not change lately keep them in most iterations,
+ * which takes a fraction of the time. */
+pelt_result px_fit_vertices_due(px_fit *fit, uint32_t turn);
 /* Computes residuals and now.objective for the current weights without changing them. */
 pelt_result px_fit_measure(px_fit *fit);
 /* Initial clusters, one bone per vertex. Sets bone_count to `count`, or to fewer if those fit exactly. Rigid components
@@ -147,14 +154,6 @@ pelt_result px_fit_make_moments(px_fit *fit);
 double px_fit_error(const px_fit *fit, double objective);
 
 #define PX_FIT_EXACT 1e-4 /* E_rms below which the error is rounding of single precision */
-
-/* Number of vertex ranges whose moments are summed separately. It does not depend on the number of threads, so results
- * are reproducible. At most 16; fewer if S is large (230 bones and more), where clearing and adding the partial sums
- * would take longer than the vertices. */
-static inline size_t px_fit_lanes(size_t bone_capacity, size_t dimension) {
-    size_t most = 16, doubles = (size_t)1 << 24, n = 4 * bone_capacity;
-    return px_max_size(px_min_size(doubles / (n * (n + dimension) + 1), most), 1);
-}
 
 /* Vertices per block of a parallel pass: at most 64 blocks, each with its own partial sum. */
 static inline size_t px_fit_block(const px_fit *fit) {

@@ -57,7 +57,9 @@ static pelt_result start(pelt_decomposer *d) {
 /* Relocates bones. Only in early iterations, which leave time to converge; two failures end the attempts. */
 static pelt_result move_bones(pelt_decomposer *d) {
     uint32_t n = d->report.iteration_count;
-    if (n != d->next_move || n > MOVE_LAST || d->fit.bone_count < 3 || d->given.rig)
+    bool wanted = d->desc.effort == PELT_EFFORT_BEST || !d->fit.kind->unconstrained;
+    wanted = wanted && !d->given.rig && d->fit.bone_count > 2;
+    if (!wanted || n != d->next_move || n > MOVE_LAST)
         return PELT_OK;
     /* Expected objective of plain iterations over the same number of steps, extrapolated from the last ones. */
     double fall = (double)d->errors[n - 1] / (double)d->errors[n - 1 - PX_TRIAL_STEPS];

@@ -1,5 +1,6 @@
 /* Moments: S = X Xᵀ and Q = X Cᵀ over vertices, H = TᵀT over bones. */
-#include "decompose/fit.h"
+#define MOMENT_BLOCK px_moment_block
+#include "decompose/moments_kernel.h"
 
 #include <math.h>
 
@@ -12,16 +13,19 @@ double px_fit_error(const px_fit *fit, double objective) {
 /* Vertices whose coordinates are converted to doubles at a time. */
 #define STRIP 256u
 
-pelt_result px_fit_products(const px_fit *fit, size_t first, size_t count, double *y) {
+/* For `vertices` [count], or, where that is NULL, for vertices [first, first + count). */
+static pelt_result products(const px_fit *fit, const uint32_t *vertices, size_t first, size_t count, double *y) {
     size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension;
     double *wide = PX_ALLOC(fit->context, double, px_min_size(count, STRIP) * d);
     if (!wide)
         return PELT_ERROR_MEMORY;
     for (size_t done = 0, strip; done < count; done += strip) {
         strip = px_min_size(STRIP, count - done);
-        const float *coords = fit->coords + (first + done) * d;
-        for (size_t e = 0; e < strip * d; e++)
-            wide[e] = (double)coords[e];
+        for (size_t v = 0; v < strip; v++) {
+            const float *coords = fit->coords + (vertices ? vertices[done + v] : first + done + v) * d;
+            for (size_t e = 0; e < d; e++)
+                wide[v * d + e] = (double)coords[e];
+        }
         px_gemm(1, px_matrix_in(wide, strip, d), px_transposed(px_matrix_in(fit->now.reduced, n, d)), 0,
                 px_matrix_of(y + done * n, strip, n));
     }
@@ -29,61 +33,44 @@ pelt_result px_fit_products(const px_fit *fit, size_t first, size_t count, doubl
     return PELT_OK;
 }
 
-/* Adds to the four rows of Q of a bone: the coordinates are loaded once, and `restrict` lets the loop vectorise. */
-static void add_cross(double *restrict q, size_t d, double w, const double v[3], const float *restrict coords) {
-    double *restrict q1 = q + d, *restrict q2 = q + 2 * d, *restrict q3 = q + 3 * d;
-    double x = w * v[0], y = w * v[1], z = w * v[2];
-    for (size_t e = 0; e < d; e++) {
-        double c = (double)coords[e];
-        q[e] += x * c;
-        q1[e] += y * c;
-        q2[e] += z * c;
-        q3[e] += w * c;
-    }
+pelt_result px_fit_products(const px_fit *fit, size_t first, size_t count, double *y) {
+    return products(fit, NULL, first, count, y);
 }
 
-static void add_vertex(const px_fit *fit, size_t i, double *scatter, double *cross) {
-    size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, K = fit->influence_count;
-    const px_fit_state *s = &fit->now;
-    const double v[4] = {s->rest[3 * i], s->rest[3 * i + 1], s->rest[3 * i + 2], 1};
-    const double *w = s->weights + i * K;
-    const uint16_t *bones = s->bones + i * K;
-    for (size_t a = 0; a < s->counts[i]; a++) {
-        add_cross(cross + 4 * (size_t)bones[a] * d, d, w[a], v, fit->coords + i * d);
-        for (size_t r = 0; r < 4; r++) {
-            double x = w[a] * v[r], *row = scatter + (4 * (size_t)bones[a] + r) * n;
-            for (size_t b = 0; b < s->counts[i]; b++)
-                for (size_t c = 0; c < 4; c++)
-                    row[4 * (size_t)bones[b] + c] += x * w[b] * v[c];
-        }
-    }
+pelt_result px_fit_products_of(const px_fit *fit, const uint32_t *vertices, size_t count, double *y) {
+    return products(fit, vertices, 0, count, y);
 }
 
-/* Lane 0 sums into S and Q, the others into their partial sums. */
-static pelt_result add_lane(void *user, size_t first, size_t count, size_t lane) {
-    px_fit *fit = user;
-    size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension;
-    double *scatter = lane ? fit->slots + (lane - 1) * n * (n + d) : fit->scatter;
-    double *cross = lane ? scatter + n * n : fit->cross;
-    memset(scatter, 0, n * n * sizeof *scatter);
-    memset(cross, 0, n * d * sizeof *cross);
-    for (size_t i = first; i < first + count; i++)
-        add_vertex(fit, i, scatter, cross);
-    return PELT_OK;
+void px_fit_by_bone(const px_fit *fit, size_t first, size_t count, uint32_t *influences, uint32_t *firsts) {
+    size_t P = fit->bone_count, K = fit->influence_count;
+    const uint16_t *bones = fit->now.bones + first * K;
+    const uint8_t *counts = fit->now.counts + first;
+    memset(firsts, 0, (P + 2) * sizeof *firsts);
+    for (size_t i = 0; i < count; i++)
+        for (size_t a = 0; a < counts[i]; a++)
+            firsts[bones[i * K + a] + 2]++;
+    for (size_t j = 0; j < P; j++)
+        firsts[j + 2] += firsts[j + 1];
+    for (size_t i = 0; i < count; i++) /* firsts[j + 1] advances from the first influence of bone j to its last */
+        for (size_t a = 0; a < counts[i]; a++)
+            influences[firsts[bones[i * K + a] + 1]++] = (uint32_t)(i * K + a);
 }
 
 pelt_result px_fit_moments(px_fit *fit) {
-    size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, N = fit->vertex_count;
-    size_t lane = px_block_count(N, px_fit_lanes(fit->bone_capacity, d));
-    PX_TRY(px_parallel(fit->context, NULL, N, lane, add_lane, fit));
-    for (size_t l = 1; l < px_block_count(N, lane); l++) { /* in a fixed order: reproducible sums */
-        const double *slot = fit->slots + (l - 1) * n * (n + d);
-        for (size_t e = 0; e < n * n; e++)
-            fit->scatter[e] += slot[e];
-        for (size_t e = 0; e < n * d; e++)
-            fit->cross[e] += slot[n * n + e];
-    }
-    return PELT_OK;
+    size_t P = fit->bone_count, N = fit->vertex_count, K = fit->influence_count;
+    uint32_t *influences = PX_ALLOC(fit->context, uint32_t, N * K + P + 2);
+    if (!influences)
+        return PELT_ERROR_MEMORY;
+    px_fit_by_bone(fit, 0, N, influences, influences + N * K);
+    px_moment_pass pass = {fit, influences, influences + N * K, 1 + px_block_count(fit->dimension, PX_MOMENT_COLUMNS)};
+    px_block_fn *body = px_moment_block;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2"))
+        body = px_moment_block_avx2;
+#endif
+    pelt_result result = px_parallel(fit->context, NULL, P * pass.parts, 1, body, &pass);
+    px_free(fit->context, influences);
+    return result;
 }
 
 /* ---- Over bones ------------------------------------------------------------------------------------------- */

@@ -1,16 +1,23 @@
 /* Strengths of the penalties of pulls.h, and the rotations that bones are pulled to. */
 #include "decompose/pulls.h"
 #include "decompose/blocks.h"
+#include "decompose/kinds.h"
 
 #include <math.h>
 
-#define REST_SHARE   0.02 /* penalty on rest positions, as a fraction of the objective */
-#define LAST_SHARE   1.0  /* the same in the last iterations, which move them back as far as the error allows */
-#define MOST_CHANGE  2.0  /* largest factor of change of a strength per step: the state follows it slowly */
+#define REST_SHARE      0.02 /* penalty on rest positions, as a fraction of the objective */
+#define REST_SHARE_FIRM 1.0  /* the same with rest_firm: moves them back as far as the error allows */
+#define MOST_CHANGE     2.0  /* largest factor of change of a strength per step: the state follows it slowly */
+/* Affine bones: the initial rest pose counts at least like this many frames, unless a displacement of REST_SIZE (of the radius) would
+ * cost more than REST_MOST of the objective: exact fits stay exact. */
+#define REST_FRAMES 0.08
+#define REST_SIZE   0.004
+#define REST_MOST   0.1
+
 #define FRAMES_BLOCK 8u
 
 void px_pull_rest(px_fit *fit) {
-    double away = 0, share = fit->bone_pull > 0 ? LAST_SHARE : REST_SHARE;
+    double away = 0, size = 3 * (double)fit->vertex_count * REST_SIZE * REST_SIZE;
     for (size_t e = 0; fit->home && e < 3 * (size_t)fit->vertex_count; e++) {
         double off = fit->now.rest[e] - fit->home[e];
         away += off * off;
@@ -19,9 +26,12 @@ void px_pull_rest(px_fit *fit) {
         fit->rest_pull = REST_SHARE * fit->row_count / 3; /* initial guess: displacement as large as the error of a
                                                            * frame */
     else if (away > 0) {
-        double change = sqrt(share * fit->now.objective / (fit->rest_pull * away));
+        double change =
+            sqrt((fit->rest_firm ? REST_SHARE_FIRM : REST_SHARE) * fit->now.objective / (fit->rest_pull * away));
         fit->rest_pull *= fmin(fmax(change, 1 / MOST_CHANGE), MOST_CHANGE);
     }
+    if (fit->kind->unconstrained) /* whose quasi-Newton steps follow flat directions far */
+        fit->rest_pull = fmax(fit->rest_pull, fmin(REST_FRAMES, REST_MOST * fit->now.objective / size));
 }
 
 /* ---- Bones ------------------------------------------------------------------------------------------------ */

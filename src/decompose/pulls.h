@@ -10,8 +10,8 @@
  *
  * size_j² is the mean scatter of the vertices of bone j.
  *
- * The strengths follow the error: a penalty is a fixed share of the objective. The smaller the error, the weaker the
- * penalty, so exact fits stay exact.
+ * The strengths follow the error: a penalty is a share of the objective. The smaller the error, the weaker the penalty,
+ * so exact fits stay exact.
  */
 #ifndef PELT_DECOMPOSE_PULLS_H
 #define PELT_DECOMPOSE_PULLS_H

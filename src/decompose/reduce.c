@@ -80,7 +80,7 @@ static size_t bytes_taken(const px_reduction *r, size_t dimension) {
     size_t vertex = 3 * state + 5 * sizeof(double) + dimension * sizeof(float);
     size_t row = (r->block_vertices + 7 * n) * sizeof(double);
     return vertex * fit->vertex_count + row * fit->row_count +
-           px_fit_lanes(fit->bone_capacity, dimension) * n * (n + dimension) * sizeof(double);
+           16 * n * (n + dimension) * sizeof(double); /* S, H, Q and the 16 vectors of quasi_newton.h */
 }
 
 pelt_result px_reduction_dimension(const px_reduction *r, const double *values, size_t count, double rest,

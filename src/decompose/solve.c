@@ -1,9 +1,13 @@
-/* Alternating least squares: transforms, then rest positions and weights, with extrapolation; and relocation of the
- * bones that explain least.
+/* Alternating least squares: transforms, then rest positions and weights; and relocation of the bones that explain
+ * least.
  *
- * Alternating minimisation converges slowly along narrow valleys. Before each iteration rest positions and weights are
- * therefore extrapolated by `ahead` times their last change. If the objective rises, the iteration is rejected and the
- * previous state restored, so accepted objectives never rise.
+ * Alternating minimisation converges slowly along narrow valleys. Two accelerations:
+ *
+ *   affine bones  quasi-Newton steps of the transforms (quasi_newton.c)
+ *   other kinds   before each iteration, rest positions and weights are extrapolated by `ahead` times their last change
+ *
+ * If the objective rises in a quasi-Newton step, the plain step takes its place. If it rises otherwise, the iteration is
+ * rejected and the previous state restored. So accepted objectives never rise.
  */
 #include "decompose/solve.h"
 #include "decompose/kinds.h"
@@ -11,8 +15,10 @@
 
 #include <math.h>
 
-#define AHEAD_MAX   4.0 /* larger factors nearly always overshoot */
-#define PLAIN_STEPS 4u  /* iterations without extrapolation: the first changes have no stable direction */
+#define AHEAD_MAX    4.0 /* larger factors nearly always overshoot */
+#define AHEAD_FROM   4u  /* iterations without extrapolation: the first changes have no stable direction */
+#define NEWTON_FROM  2u  /* iterations without quasi-Newton steps */
+#define SEARCH_STEPS 8u  /* iterations of affine bones that search for better bones of all vertices */
 
 /* Extrapolates rest positions, and weights of vertices whose set of bones is unchanged, by `ahead` times their change
  * since fit->before. Stores the state before extrapolation in fit->before. */
@@ -53,22 +59,40 @@ static void step_ahead(px_fit *fit, double ahead) {
 
 void px_solver_restart(px_solver *solver) {
     px_fit_state_copy(solver->fit, &solver->fit->now, &solver->fit->before);
+    px_quasi_newton_restart(&solver->history);
     solver->ahead = 0;
     solver->steps = 0;
+}
+
+/* Vertex step for the current transforms. */
+static pelt_result vertices(px_solver *solver) {
+    px_fit *fit = solver->fit;
+    bool all = solver->steps < SEARCH_STEPS || !fit->kind->unconstrained;
+    px_fit_gram(fit);
+    return all ? px_fit_vertices(fit, true) : px_fit_vertices_due(fit, solver->steps);
 }
 
 /* One iteration; rejected (state restored from fit->before) if the objective exceeds `most`. */
 static pelt_result step_below(px_solver *solver, double most, bool *taken) {
     px_fit *fit = solver->fit;
+    bool newton = fit->kind->unconstrained && !(fit->bone_pull > 0), advanced = false;
     px_pull_rest(fit);
-    step_ahead(fit, solver->steps < PLAIN_STEPS ? 0 : solver->ahead);
+    step_ahead(fit, newton || solver->steps < AHEAD_FROM ? 0 : solver->ahead);
     PX_TRY(px_fit_moments(fit));
     PX_TRY(px_fit_transforms(fit));
-    px_fit_gram(fit);
-    PX_TRY(px_fit_vertices(fit, true));
-    *taken = !(fit->now.objective > most);
-    if (!*taken)
+    if (newton && solver->steps >= NEWTON_FROM)
+        PX_TRY(px_quasi_newton_advance(&solver->history, fit, fit->before.reduced, &advanced));
+    PX_TRY(vertices(solver));
+    if (advanced && fit->now.objective > most) {
         px_fit_state_copy(fit, &fit->before, &fit->now);
+        px_quasi_newton_retreat(&solver->history, fit);
+        PX_TRY(vertices(solver));
+    }
+    *taken = !(fit->now.objective > most);
+    if (!*taken) {
+        px_fit_state_copy(fit, &fit->before, &fit->now);
+        px_quasi_newton_restart(&solver->history);
+    }
     solver->ahead = *taken ? fmin(fmax(solver->ahead, 0.5) * 1.2, AHEAD_MAX) : solver->ahead * 0.5;
     solver->steps++;
     return PELT_OK;
@@ -89,9 +113,9 @@ pelt_result px_solver_step_published(px_solver *solver) {
 
 /* ---- Well-conditioned bones -------------------------------------------------------------------------------- */
 
-#define FIRM_STEPS 8
-#define FIRM_SHARE 0.1   /* initial penalty on bones, as a fraction of the objective */
-#define FIRM_COST  0.015 /* largest rise of the RMS error, as a fraction */
+#define FIRM_STEPS 12
+#define FIRM_SHARE 0.1  /* initial penalty on bones, as a fraction of the objective */
+#define FIRM_COST  0.01 /* largest rise of the RMS error, as a fraction */
 
 #define THIN_STEPS 16
 #define THIN_PULL  0.01 /* penalty weight on bones of thin surfaces, relative to size_j² (pulls.h) */
@@ -100,11 +124,13 @@ pelt_result px_solver_firm_thin(px_solver *solver) {
     px_fit *fit = solver->fit;
     pelt_result result = PELT_OK;
     fit->bone_pull = THIN_PULL;
+    fit->rest_firm = true;
     for (int n = 0; result == PELT_OK && n < THIN_STEPS; n++) {
         bool taken;
         px_solver_restart(solver); /* the error may rise, so steps are not extrapolated */
         result = step_below(solver, INFINITY, &taken);
     }
+    fit->rest_firm = false;
     fit->bone_pull = 0;
     return result;
 }
@@ -163,21 +189,5 @@ pelt_result px_solver_move_bones(px_solver *solver, px_fit_state *spare, double 
         px_fit_state_copy(fit, spare, &fit->now);
         px_solver_restart(solver);
     }
-    return PELT_OK;
-}
-
-/* ---- More bones -------------------------------------------------------------------------------------------- */
-
-#define ADD_STEPS 3 /* iterations after adding bones */
-
-pelt_result px_solver_add_bones(px_solver *solver, uint32_t count) {
-    px_fit *fit = solver->fit;
-    for (uint32_t b = 0; b < count && fit->bone_count < fit->bone_capacity; b++) {
-        PX_TRY(px_fit_add_bone(fit));
-        PX_TRY(px_fit_vertices(fit, false));
-    }
-    px_solver_restart(solver);
-    for (int n = 0; n < ADD_STEPS; n++)
-        PX_TRY(px_solver_step(solver));
     return PELT_OK;
 }

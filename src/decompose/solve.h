@@ -3,10 +3,11 @@
 #ifndef PELT_DECOMPOSE_SOLVE_H
 #define PELT_DECOMPOSE_SOLVE_H
 
-#include "decompose/fit.h"
+#include "decompose/quasi_newton.h"
 
 typedef struct px_solver {
     px_fit *fit;
+    px_quasi_newton history;
     double ahead;   /* extrapolation factor: rest positions and weights advance by ahead · (last change) */
     uint32_t steps; /* iterations since px_solver_restart */
 } px_solver;
@@ -28,9 +29,5 @@ pelt_result px_solver_firm_thin(px_solver *solver);
  * largest, and iterates PX_TRIAL_STEPS times. Restores the previous state unless the objective falls below `expected`.
  * `spare` is a scratch state of the fit's size. */
 pelt_result px_solver_move_bones(px_solver *solver, px_fit_state *spare, double expected, bool *moved);
-
-/* Adds up to `count` bones where the residuals are largest, limited by fit->bone_capacity, then runs a few iterations.
- */
-pelt_result px_solver_add_bones(px_solver *solver, uint32_t count);
 
 #endif

@@ -33,15 +33,16 @@ void px_fit_state_copy(const px_fit *fit, const px_fit_state *from, px_fit_state
 pelt_result px_fit_make_moments(px_fit *fit) {
     size_t n = 4 * (size_t)fit->bone_capacity, d = fit->dimension,
            blocks = px_block_count(fit->vertex_count, px_fit_block(fit));
+    fit->quiet = PX_NEW(fit->arena, uint8_t, fit->vertex_count);
     fit->residuals = PX_NEW(fit->arena, double, fit->vertex_count);
     fit->scatter = PX_NEW(fit->arena, double, n *n);
     fit->cross = PX_NEW(fit->arena, double, n *d);
     fit->gram = PX_NEW(fit->arena, double, n *n);
     fit->pairs = PX_NEW(fit->arena, double, (size_t)10 * fit->bone_capacity * fit->bone_capacity);
-    size_t lanes = px_fit_lanes(fit->bone_capacity, d) - 1;
-    fit->slots = PX_NEW(fit->arena, double, px_max_size(lanes * n * (n + d), blocks * fit->bone_capacity));
+    fit->slots = PX_NEW(fit->arena, double, blocks * fit->bone_capacity);
     fit->block_objective = PX_NEW(fit->arena, double, blocks);
-    return fit->residuals && fit->scatter && fit->cross && fit->gram && fit->pairs && fit->slots && fit->block_objective
+    return fit->quiet && fit->residuals && fit->scatter && fit->cross && fit->gram && fit->pairs && fit->slots &&
+                   fit->block_objective
                ? PELT_OK
                : PELT_ERROR_MEMORY;
 }

@@ -1,0 +1,42 @@
+/* Passes over the vertices. Their inner loops are compiled for each kind of machine (vertex_kernel.h, moments_kernel.h). */
+#ifndef PELT_DECOMPOSE_PASSES_H
+#define PELT_DECOMPOSE_PASSES_H
+
+#include "decompose/fit.h"
+
+typedef double px_quad __attribute__((vector_size(32), aligned(8), may_alias)); /* any address */
+typedef float px_quad_float __attribute__((vector_size(16), aligned(4), may_alias));
+#define PX_QUAD(place) (*(px_quad *)(place))
+/* Four floats, as doubles. */
+#define PX_QUAD_WIDE(place) __builtin_convertvector(*(const px_quad_float *)(place), px_quad)
+
+/* Sorts the influences of vertices [first, first + count) by bone: `influences` [count · K] holds (i − first) · K + place,
+ * ascending for each bone; those of bone j are at firsts[j] to firsts[j + 1] − 1. `firsts` has P + 2 elements. */
+void px_fit_by_bone(const px_fit *fit, size_t first, size_t count, uint32_t *influences, uint32_t *firsts);
+
+typedef struct px_vertex_pass {
+    px_fit *fit;
+    bool rest;    /* rest positions change */
+    bool joint;   /* together with the weights, where these are not locked */
+    bool measure; /* nothing changes */
+    bool all;     /* search for better bones of all vertices, not only of those that are due in iteration `turn` */
+    uint32_t turn;
+} px_vertex_pass;
+
+/* px_block_fn: a block of vertices of the px_vertex_pass `user`. */
+pelt_result px_vertex_block(void *user, size_t first, size_t count, size_t block);
+pelt_result px_vertex_block_avx2(void *user, size_t first, size_t count, size_t block);
+
+#define PX_MOMENT_COLUMNS 256u /* columns of Q per block: 8 KB of sums, which stay in the cache */
+
+typedef struct px_moment_pass {
+    px_fit *fit;
+    const uint32_t *influences, *firsts; /* of all vertices, as from px_fit_by_bone */
+    size_t parts;                        /* blocks per bone: one for S, the others for Q */
+} px_moment_pass;
+
+/* px_block_fn: block `block` of the px_moment_pass `user`. */
+pelt_result px_moment_block(void *user, size_t first, size_t count, size_t block);
+pelt_result px_moment_block_avx2(void *user, size_t first, size_t count, size_t block);
+
+#endif

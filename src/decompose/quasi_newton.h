@@ -1,0 +1,28 @@
+/* Quasi-Newton steps of affine bones. See quasi_newton.c. */
+#ifndef PELT_DECOMPOSE_QUASI_NEWTON_H
+#define PELT_DECOMPOSE_QUASI_NEWTON_H
+
+#include "decompose/fit.h"
+
+#define PX_PAIRS 6 /* pairs of steps and gradient changes; more gain little, because sets of bones change */
+
+/* Vectors have the shape of the transforms, state.reduced. */
+typedef struct px_quasi_newton {
+    size_t pair_count;
+    double *steps[PX_PAIRS];   /* changes of the transforms, oldest first */
+    double *changes[PX_PAIRS]; /* changes of the gradient */
+    double *last, *gradient;   /* transforms and gradient of the last iteration */
+    bool started;              /* these are set */
+    double *plain;             /* transforms of the alternating step */
+    double *direction;
+} px_quasi_newton;
+
+/* Forgets all pairs. */
+void px_quasi_newton_restart(px_quasi_newton *q);
+/* Call after px_fit_transforms, with the transforms before it in `before`: adds a pair and replaces the transforms by
+ * those of a quasi-Newton step. *advanced: whether it did so. Needs the moments. */
+pelt_result px_quasi_newton_advance(px_quasi_newton *q, px_fit *fit, const double *before, bool *advanced);
+/* Sets the transforms to those of px_fit_transforms again, and forgets all pairs. */
+void px_quasi_newton_retreat(px_quasi_newton *q, px_fit *fit);
+
+#endif

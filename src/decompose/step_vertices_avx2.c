@@ -1,0 +1,7 @@
+/* The vertex step for AVX2. Compiled with -mavx2; called only if the CPU supports it. */
+#if defined(__x86_64__)
+#define VERTEX_BLOCK px_vertex_block_avx2
+#include "decompose/vertex_kernel.h"
+#else
+typedef int not_this_machine; /* ISO C forbids an empty translation unit */
+#endif
