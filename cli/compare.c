@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct compare_settings {
     pelt_load_desc load;
@@ -84,11 +85,22 @@ static exit_code load_side(cli_session *session, const compare_settings *setting
     return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
 }
 
-/* Files of the same mesh may merge vertices into points differently. Clips are stored per point, so the model without
- * clips takes over the points of the other. */
+/* Whether two meshes have as many vertices and triangles, but other triangles: compression sorts both. */
+static bool is_sorted_anew(const pelt_mesh *a, const pelt_mesh *b) {
+    return a->vertex_count == b->vertex_count && a->triangle_count == b->triangle_count && a->triangle_count > 0 &&
+           memcmp(a->triangles, b->triangles, 3 * (size_t)a->triangle_count * sizeof *a->triangles) != 0;
+}
+
+/* Files of the same mesh may merge vertices into points differently, or sort them. Clips are stored per point, so the
+ * model without clips takes over the points of the other. */
 static exit_code match_points(cli_session *session, const compare_side sides[2]) {
     pelt_model *a = sides[0].model, *b = sides[1].model;
     pelt_result result = PELT_OK;
+    if (is_sorted_anew(&a->mesh, &b->mesh) && !b->clip_count) {
+        result = pelt_model_take_points(session->context, b, a);
+        if (result != PELT_ERROR_MEMORY) /* meshes that do not match are compared by vertex numbers */
+            return EXIT_DONE;
+    }
     if (a->mesh.points.count != b->mesh.points.count && !b->clip_count)
         result = pelt_model_take_points(session->context, b, a);
     else if (a->mesh.points.count != b->mesh.points.count && !a->clip_count)
@@ -196,7 +208,7 @@ static void weight_rows(cli_table *table, const pelt_weight_difference *d) {
 static bool are_rigs(const compare_side sides[2]) {
     const pelt_model *a = sides[0].model, *b = sides[1].model;
     return !a->clip_count && !b->clip_count && a->skin.bone_count && b->skin.bone_count &&
-           a->mesh.vertex_count == b->mesh.vertex_count;
+           a->mesh.vertex_count == b->mesh.vertex_count && !is_sorted_anew(&a->mesh, &b->mesh);
 }
 
 /* Sets the page: B beside A. A motion of B is shown against A's clip; if B has frames, they are a second clip. */

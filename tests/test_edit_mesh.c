@@ -114,7 +114,8 @@ static void other_faces(void **state) {
     test_ok(&t.test, pelt_model_match(t.context, t.model, other, vertices));
     other->mesh.triangle_count++;
     for (uint32_t c = 0; c < corners; c++)
-        other->mesh.triangles[c] = (other->mesh.triangles[c] * 5 + 1) % count;
+        other->mesh.triangles[c] =
+            (other->mesh.triangles[c] * 5 + c) % count; /* other connectivity, not only other numbers */
     test_fails(&t.test, pelt_model_match(t.context, t.model, other, vertices), PELT_ERROR_INPUT,
                "other.obj: triangle 1 has other corners");
     pelt_model_destroy(other);

@@ -333,8 +333,8 @@ PELT_API pelt_result pelt_model_weld(pelt_context *context, pelt_model *model);
 
 /* Finds for each vertex of the model the corresponding vertex of `other`, the same mesh from another file: vertices
  * [vertex]. Matches corners of triangles in their order, which works for any split and numbering of vertices; else, where
- * triangles are ordered or cut differently, and for vertices without triangles, vertex numbers. PELT_NONE: no match. Fails
- * where the meshes differ. */
+ * triangles are ordered or cut differently, and for vertices without triangles, vertex numbers; else, where vertices are
+ * ordered differently too (compressed files), connectivity. PELT_NONE: no match. Fails where the meshes differ. */
 PELT_API pelt_result pelt_model_match(pelt_context *context, const pelt_model *model, const pelt_model *other,
                                       uint32_t *vertices);
 

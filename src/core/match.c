@@ -1,8 +1,11 @@
 /* Vertex correspondence between two files of the same mesh. Files split and number vertices differently (GLB at UV
  * seams, OBJ not at all), but usually have the same triangles in the same order: match corner by corner. If another
  * program triangulated polygons or sorted faces differently, match by vertex number, provided that enough edges
- * agree. */
+ * agree. Compression sorts triangles and vertices: match by connectivity then. */
 #include "core/mesh.h"
+
+#include <math.h>
+#include <stdlib.h>
 
 /* Matching by number is accepted when this fraction of the edges exists in both meshes: other diagonals of polygons
  * keep four of five edges, another order of vertices almost none. */
@@ -68,6 +71,137 @@ static pelt_result surfaces_agree(px_arena *scratch, const pelt_mesh *mesh, cons
     return PELT_OK;
 }
 
+/* ---- Matching by connectivity ----------------------------------------------------------------------------- */
+
+/* Colour refinement (Weisfeiler and Lehman 1968): a vertex's colour becomes a hash of its own and of those around it, in
+ * the order of each triangle, until no class of equal colours splits any more. Irregular meshes end with a colour for
+ * each vertex. Where symmetric vertices remain, one of them is paired with the nearest of its colour in the other mesh,
+ * and refinement goes on. */
+#define PAIRS_MAX 64 /* most meshes need none, a symmetric one two */
+
+typedef struct coloured {
+    const pelt_mesh *mesh;
+    uint64_t *colours, *next; /* [vertex] */
+    uint32_t *sorted;         /* [vertex] by colour, then by number */
+    uint64_t *keys;           /* [vertex] colours in that order */
+} coloured;
+
+static uint64_t mix(uint64_t a, uint64_t b) {
+    uint64_t x = a * 0x9E3779B97F4A7C15u ^ (b + 0x632BE59BD9B4E019u);
+    x = (x ^ x >> 29) * 0xBF58476D1CE4E5B9u;
+    return x ^ x >> 32;
+}
+
+static void refine(coloured *c) {
+    uint32_t count = c->mesh->vertex_count;
+    memset(c->next, 0, count * sizeof *c->next);
+    for (size_t t = 0; t < c->mesh->triangle_count; t++) {
+        const uint32_t *v = c->mesh->triangles + 3 * t;
+        for (int k = 0; k < 3; k++)
+            c->next[v[k]] += mix(c->colours[v[(k + 1) % 3]], mix(c->colours[v[(k + 2) % 3]], 1));
+    }
+    for (uint32_t i = 0; i < count; i++)
+        c->colours[i] = mix(c->colours[i], c->next[i]);
+}
+
+typedef struct keyed {
+    uint64_t colour;
+    uint32_t vertex;
+} keyed;
+
+static int compare_keyed(const void *a, const void *b) {
+    const keyed *x = a, *y = b;
+    if (x->colour != y->colour)
+        return x->colour < y->colour ? -1 : 1;
+    return (x->vertex > y->vertex) - (x->vertex < y->vertex);
+}
+
+/* Sorts the vertices by colour; returns the number of colours. */
+static uint32_t sort_colours(coloured *c, keyed *scratch) {
+    uint32_t count = c->mesh->vertex_count, colours = 0;
+    for (uint32_t i = 0; i < count; i++)
+        scratch[i] = (keyed){c->colours[i], i};
+    qsort(scratch, count, sizeof *scratch, compare_keyed);
+    for (uint32_t i = 0; i < count; i++) {
+        c->sorted[i] = scratch[i].vertex;
+        c->keys[i] = scratch[i].colour;
+        colours += i == 0 || scratch[i].colour != scratch[i - 1].colour;
+    }
+    return colours;
+}
+
+static pelt_result new_colours(px_arena *scratch, const pelt_mesh *mesh, coloured *c) {
+    uint32_t count = mesh->vertex_count;
+    *c = (coloured){mesh, PX_NEW(scratch, uint64_t, count), PX_NEW(scratch, uint64_t, count),
+                    PX_NEW(scratch, uint32_t, count), PX_NEW(scratch, uint64_t, count)};
+    return c->colours && c->next && c->sorted && c->keys ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+/* Refines both until the number of colours stays; false where the meshes turn out to differ. */
+static bool refine_both(coloured c[2], keyed *scratch, uint32_t *colours) {
+    for (uint32_t last = 0;; last = *colours) {
+        *colours = sort_colours(&c[0], scratch);
+        sort_colours(&c[1], scratch);
+        if (memcmp(c[0].keys, c[1].keys, c[0].mesh->vertex_count * sizeof *c[0].keys) != 0)
+            return false;
+        if (*colours == last || *colours == c[0].mesh->vertex_count)
+            return true;
+        refine(&c[0]);
+        refine(&c[1]);
+    }
+}
+
+/* Gives the first vertex whose colour is not its own, and the nearest of this colour in the other mesh, a new one. False
+ * where all that remain have no triangles. */
+static bool pair_next(coloured c[2], uint64_t fresh) {
+    uint32_t count = c[0].mesh->vertex_count, first = 0, end;
+    while (first + 1 < count && (c[0].keys[first] != c[0].keys[first + 1] || c[0].next[c[0].sorted[first]] == 0))
+        first++;
+    if (first + 1 >= count)
+        return false;
+    const float *a = c[0].mesh->positions + 3 * (size_t)c[0].sorted[first];
+    uint32_t nearest = c[1].sorted[first];
+    double least = INFINITY;
+    for (end = first; end < count && c[1].keys[end] == c[0].keys[first]; end++) {
+        const float *b = c[1].mesh->positions + 3 * (size_t)c[1].sorted[end];
+        double square = 0;
+        for (int x = 0; x < 3; x++)
+            square += (double)(a[x] - b[x]) * (double)(a[x] - b[x]);
+        if (square < least) {
+            least = square;
+            nearest = c[1].sorted[end];
+        }
+    }
+    c[0].colours[c[0].sorted[first]] = c[1].colours[nearest] = fresh;
+    return true;
+}
+
+/* *same: the meshes have the same connectivity; vertices are matched. Those without triangles are matched in order. */
+static pelt_result by_connectivity(px_arena *scratch, const pelt_mesh *mesh, const pelt_mesh *other, uint32_t *vertices,
+                                   bool *same) {
+    coloured c[2];
+    uint32_t count = mesh->vertex_count, colours;
+    *same = false;
+    if (count != other->vertex_count || mesh->triangle_count != other->triangle_count || mesh->triangle_count == 0)
+        return PELT_OK;
+    keyed *keys = PX_NEW(scratch, keyed, count);
+    PX_TRY(new_colours(scratch, mesh, &c[0]));
+    PX_TRY(new_colours(scratch, other, &c[1]));
+    if (!keys)
+        return PELT_ERROR_MEMORY;
+    for (uint64_t pair = 1; refine_both(c, keys, &colours); pair++) {
+        if (colours < count && pair <= PAIRS_MAX && pair_next(c, pair))
+            continue;
+        *same = pair <= PAIRS_MAX;
+        break;
+    }
+    for (uint32_t i = 0; *same && i < count; i++)
+        vertices[c[0].sorted[i]] = c[1].sorted[i];
+    return PELT_OK;
+}
+
+/* ---- All ways --------------------------------------------------------------------------------------------- */
+
 static pelt_result match(pelt_context *context, px_arena *scratch, const pelt_model *model, const pelt_model *other,
                          uint32_t *vertices) {
     const pelt_mesh *mesh = &model->mesh, *from = &other->mesh;
@@ -83,6 +217,8 @@ static pelt_result match(pelt_context *context, px_arena *scratch, const pelt_mo
     bool agree = false;
     if (by_numbers(mesh, from, vertices))
         PX_TRY(surfaces_agree(scratch, mesh, from, vertices, &agree));
+    if (!agree)
+        PX_TRY(by_connectivity(scratch, mesh, from, vertices, &agree));
     if (agree)
         return PELT_OK;
     if (mesh->triangle_count != from->triangle_count)
