@@ -12,6 +12,8 @@ typedef struct convert_settings {
     uint32_t ply;
     uint32_t order;
     bool one_object;
+    bool compress;
+    double compress_error;
 } convert_settings;
 
 static const pelt_option own_options[] = {
@@ -27,6 +29,10 @@ static const pelt_option own_options[] = {
      "glTF: keep the order of vertices, or sort them by bones for faster skinning"},
     {"one-object", 0, PELT_OPTION_FLAG, PELT_FIELD(convert_settings, one_object), NULL, 0, 0, NULL, NULL,
      "OBJ: write one object with the parts as groups and all vertices in order, so that caches fit in Blender"},
+    {"compress", 0, PELT_OPTION_FLAG, PELT_FIELD(convert_settings, compress), NULL, 0, 0, NULL, NULL,
+     "glTF: round numbers and compress with EXT_meshopt_compression; Blender 3.4 does not read it"},
+    {"compress-error", 0, PELT_OPTION_REAL, PELT_FIELD(convert_settings, compress_error), "0.0001", 1e-7, 0.1, NULL,
+     "X", "distance by which compression may move a vertex, as a fraction of the size"},
 };
 static OPTION_TABLE(own_table, own_options)
 
@@ -79,7 +85,8 @@ static exit_code write_motion(cli_session *session, const convert_settings *sett
 }
 
 static exit_code write_model(cli_session *session, const convert_settings *settings, pelt_model *model,
-                             const char *path, const pelt_format_info *format, uint32_t *frames) {
+                             const char *path, const pelt_format_info *format, uint32_t *frames,
+                             pelt_compress_report *compressed) {
     bool sequence = (format->flags & PELT_FORMAT_SEQUENCE) && is_pattern(path);
     if (sequence || (format->flags & PELT_FORMAT_CACHE))
         return write_frames(session, settings, model, path, frames);
@@ -90,6 +97,9 @@ static exit_code write_model(cli_session *session, const convert_settings *setti
         pelt_save_desc save = pelt_save_desc_default();
         save.fps = settings->fps;
         save.order = settings->order;
+        save.compress = settings->compress;
+        save.compress_error = settings->compress_error;
+        save.compressed = compressed;
         result = pelt_save(session->context, model, path, &save);
     } else {
         if (model->clip_count || model->motion_count)
@@ -101,7 +111,7 @@ static exit_code write_model(cli_session *session, const convert_settings *setti
 }
 
 static void report(cli_session *session, const pelt_model *model, const char *path, const pelt_format_info *format,
-                   uint32_t frames, double seconds) {
+                   uint32_t frames, const pelt_compress_report *compressed, double seconds) {
     uint64_t bytes = written_size(path, frames);
     json_text(&session->report, "output", path);
     json_text(&session->report, "format", format->name);
@@ -110,6 +120,10 @@ static void report(cli_session *session, const pelt_model *model, const char *pa
     json_count(&session->report, "joints", model->skeleton.joint_count);
     json_count(&session->report, "frames", frames);
     json_count(&session->report, "bytes", bytes);
+    if (compressed) {
+        json_real(&session->report, "compress_distance", compressed->distance);
+        json_real(&session->report, "compress_fraction", compressed->fraction);
+    }
     json_real(&session->report, "seconds", seconds);
     session->report_done = true;
     cli_table table = {0};
@@ -121,6 +135,8 @@ static void report(cli_session *session, const pelt_model *model, const char *pa
     if (frames)
         table_row(&table, "frames", "%s", grouped(frames));
     table_row(&table, "written", "%s", bytes_text(bytes));
+    if (compressed)
+        table_row(&table, "moved", "%.3g units at most, %.2g of the size", compressed->distance, compressed->fraction);
     table_row(&table, "time", "%.3f s", seconds);
     table_print(&table, session->common.quiet ? NULL : session->out, path);
 }
@@ -137,7 +153,9 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     const idle_options rules[] = {
         {code == EXIT_DONE && strcmp(format->extensions, "ply") != 0, "ply", "where the output is no .ply"},
         {code == EXIT_DONE && strcmp(format->extensions, "obj") != 0, "one-object", "where the output is no .obj"},
-        {!gltf, "order", "where the output is no .glb or .gltf"},
+        {!gltf, "order compress compress-error", "where the output is no .glb or .gltf"},
+        {settings->compress, "order", "with --compress, which sorts vertices itself"},
+        {!settings->compress, "compress-error", "without --compress"},
     };
     if (code == EXIT_DONE)
         code = options_check(session, rules, COUNT(rules));
@@ -149,9 +167,10 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     if (result != PELT_OK)
         return session_fail(session, result);
     uint32_t frames = 0;
-    code = write_model(session, settings, model, path, format, &frames);
+    pelt_compress_report compressed = {0};
+    code = write_model(session, settings, model, path, format, &frames, &compressed);
     if (code == EXIT_DONE) {
-        report(session, model, path, format, frames, now() - start);
+        report(session, model, path, format, frames, settings->compress ? &compressed : NULL, now() - start);
         report_page(session, model, model->clips, model->clip_count, settings->fps);
     }
     keep_model(session, model);
@@ -162,6 +181,7 @@ static const example examples[] = {
     {"pelt convert horse.gltf horse.glb", "pack everything into one file; unknown extensions and extras are kept"},
     {"pelt convert 'frames/f_%04d.obj' --fps 24 horse.pc2", "convert a sequence to a cache"},
     {"pelt convert horse.glb --order skin fast.glb", "sort vertices by bones for faster skinning"},
+    {"pelt convert horse.glb --compress small.glb", "a file of a third of the size; vertices move by 0.01 % at most"},
     {"pelt convert horse.obj horse.pc2 horse.mdd", "convert a cache to another format"},
     {"pelt convert horse.glb horse.obj", "write the rest pose as a mesh"},
     {"pelt convert horse.glb --one-object horse.obj",

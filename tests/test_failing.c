@@ -393,6 +393,14 @@ static pelt_result bake(pelt_context *context, pelt_model *model, pelt_model *ot
     return judge_output(in_folder("out.pc2"), pelt_save(context, model, in_folder("out.pc2"), NULL), before);
 }
 
+static pelt_result compress(pelt_context *context, pelt_model *model, pelt_model *other) {
+    (void)other;
+    size_t before = file_count();
+    pelt_save_desc desc = pelt_save_desc_default();
+    desc.compress = true;
+    return judge_output(in_folder("out.glb"), pelt_save(context, model, in_folder("out.glb"), &desc), before);
+}
+
 static pelt_result draw(pelt_context *context, pelt_model *model, pelt_model *other) {
     (void)other;
     size_t before = file_count();
@@ -431,6 +439,7 @@ static const verb_case verbs[] = {
     {"rig.glb", NULL, NULL, learn, 0},
     {"rig.glb", NULL, "rig.gltf", compare, 0},
     {"rig.glb", NULL, NULL, bake, 0},
+    {"rig.glb", NULL, NULL, compress, 0},
     {"rig.glb", NULL, NULL, draw, 12},
     {"mesh.obj", "clip.pc2", NULL, show, 0},
     {"rig.glb", NULL, NULL, show, 0},

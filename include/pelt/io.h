@@ -139,6 +139,12 @@ typedef enum pelt_frame_normals {
  * bones, as pelt_skin_prepare does. The image is the same. */
 typedef enum pelt_vertex_order { PELT_ORDER_KEPT, PELT_ORDER_SKIN } pelt_vertex_order;
 
+/* What compression changed, measured on what was written. */
+typedef struct pelt_compress_report {
+    double distance; /* largest distance by which a vertex moved, at rest or at a key of a motion, object units */
+    double fraction; /* the same as a fraction of the size: the diameter of the enclosing ball of the rest pose */
+} pelt_compress_report;
+
 typedef struct pelt_save_desc {
     uint32_t cookie;   /* set by pelt_save_desc_default; do not change */
     uint32_t clip;     /* clip to write to a format that holds only one; default 0 */
@@ -160,6 +166,15 @@ typedef struct pelt_save_desc {
      * Default 4 (0 means the same); 8: no warning. */
     uint32_t player_influences;
     uint32_t normals; /* pelt_frame_normals: normals of frames that a skin moves (OBJ, PLY sequences); default none */
+    /* Compress (glTF): EXT_meshopt_compression and KHR_mesh_quantization. Vertices, weights and keys are rounded,
+     * triangles and vertices sorted. Blender 3.4 does not read such files. Needs a build with meshoptimizer; `weights`,
+     * `sparse` and `order` have no effect. Default false. */
+    bool compress;
+    /* compress: distance by which a vertex may move, at rest and at keys, as a fraction of the size, 1e-7 to 0.1; default
+     * 1e-4. Where rounding exceeds it, numbers are stored more finely. */
+    double compress_error;
+    /* compress: receives what changed; with several models the last. NULL (default) */
+    pelt_compress_report *compressed;
 } pelt_save_desc;
 PELT_API const pelt_option_table *pelt_save_options(void);
 PELT_API pelt_save_desc pelt_save_desc_default(void);

@@ -206,18 +206,19 @@ typedef struct px_gltf_writer {
     bool failed;   /* out of memory */
     px_json *root; /* the new document */
     px_json *accessors, *views, *nodes, *meshes;
-    px_buffer data;              /* bytes of the new views, stored in buffer new_buffer */
-    px_buffer zeros;             /* list of all-zero accessors that can be shared (gltf_sparse.c) */
-    uint32_t new_buffer;         /* index of the new buffer: the source's buffer count */
-    px_json **joint_nodes;       /* [joint] JSON of its node */
-    uint32_t *joint_indices;     /* [joint] index of its node */
-    uint32_t part_count;         /* number of parts */
-    pelt_part *parts;            /* [part] copies of the model's parts, each with a contiguous range of vertices */
-    pelt_affine *inverses;       /* [part] rest space to the space of its node, if rigid */
-    bool *rigid;                 /* [part] the part can be attached to its node rigidly, without a skin */
-    uint32_t *part_instances;    /* [part] index of its instance */
-    px_json **primitives;        /* [part] JSON of its primitive */
-    uint32_t instance_count;     /* number of instances */
+    px_buffer data;           /* bytes of the new views, stored in buffer new_buffer */
+    px_buffer zeros;          /* list of all-zero accessors that can be shared (gltf_sparse.c) */
+    uint32_t new_buffer;      /* index of the new buffer: the source's buffer count */
+    size_t fallback_size;     /* bytes of buffer new_buffer + 1, which has no data: compressed views name it; 0: none */
+    px_json **joint_nodes;    /* [joint] JSON of its node */
+    uint32_t *joint_indices;  /* [joint] index of its node */
+    uint32_t part_count;      /* number of parts */
+    pelt_part *parts;         /* [part] copies of the model's parts, each with a contiguous range of vertices */
+    pelt_affine *inverses;    /* [part] rest space to the space of its node, if rigid */
+    bool *rigid;              /* [part] the part can be attached to its node rigidly, without a skin */
+    uint32_t *part_instances; /* [part] index of its instance */
+    px_json **primitives;     /* [part] JSON of its primitive */
+    uint32_t instance_count;  /* number of instances */
     px_gltf_instance *instances; /* [instance] */
     uint32_t *weight_nodes;      /* [joint] node whose morph weights the joint's motions set, or PELT_NONE */
 } px_gltf_writer;
@@ -293,6 +294,10 @@ typedef struct px_gltf_layout {
 } px_gltf_layout;
 /* Removes a name from the array of names at a key ("extensionsUsed"). Removes the key if the array becomes empty. */
 void px_gltf_remove_name(px_json *root, const char *key, const char *name);
+/* An extension of the document that may refer to accessors, views or buffers in places unknown to Pelt, or NULL. */
+const char *px_gltf_unknown_extension(const px_json *root);
+/* gltf_compress.c: rounds and encodes all accessors. The last step before px_gltf_pack. */
+pelt_result px_gltf_compress(px_gltf_writer *w, const px_precision *precision);
 /* Adds offsets to every accessor index and every view index in the document. */
 pelt_result px_gltf_shift(px_gltf_writer *w, uint32_t accessors, uint32_t views);
 /* Removes unreferenced objects (if anything was replaced) and moves all bytes into one buffer. */

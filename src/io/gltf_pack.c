@@ -146,11 +146,11 @@ static pelt_result drop_unused(px_gltf_writer *w, px_json *array, void (*walk)(c
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
-static bool knows_all_references(const px_json *root) {
+const char *px_gltf_unknown_extension(const px_json *root) {
     for (const px_json *name = first_of(px_json_get(root, "extensionsUsed")); name; name = name->next)
         if (!px_gltf_knows_extension(px_json_string(name, "")))
-            return false;
-    return true;
+            return px_json_string(name, "");
+    return NULL;
 }
 
 void px_gltf_remove_name(px_json *root, const char *key, const char *name) {
@@ -192,7 +192,7 @@ typedef struct segment {
 
 typedef struct packer {
     px_gltf_writer *w;
-    uint32_t buffer_count; /* buffers of the source and the new one */
+    uint32_t buffer_count; /* buffers of the source, the new one, and that of w->fallback_size */
     segment *segments;
     size_t segment_count;
 } packer;
@@ -281,7 +281,7 @@ static void move_view(packer *p, px_json *view) {
         px_gltf_put(p->w, view, "byteOffset", px_json_new_uint(p->w->arena, offset));
 }
 
-/* Makes the list of buffers: the buffer with all bytes, then those without data. Renumbers the buffers of views. */
+/* Makes the list of buffers: the buffer with all bytes, then those without data (fallbacks of compressed views). Renumbers the buffers of views. */
 static pelt_result make_buffers(packer *p, bool dropping, px_gltf_layout *layout) {
     px_gltf_writer *w = p->w;
     const px_gltf_list *old = w->source ? &w->source->buffers_json : &(px_gltf_list){0};
@@ -304,6 +304,14 @@ static pelt_result make_buffers(packer *p, bool dropping, px_gltf_layout *layout
             map[b] = buffers->count;
             px_gltf_push(w, buffers, px_json_copy(w->arena, old->items[b]));
         }
+    if (w->fallback_size > 0) {
+        map[w->new_buffer + 1] = buffers->count;
+        px_json *fallback = px_gltf_push(w, buffers, px_json_object(w->arena));
+        px_gltf_put(w, fallback, "byteLength", px_json_new_uint(w->arena, w->fallback_size));
+        px_json *extension = px_gltf_member(w, px_gltf_member(w, fallback, "extensions", PX_JSON_OBJECT),
+                                            "EXT_meshopt_compression", PX_JSON_OBJECT);
+        px_gltf_put(w, extension, "fallback", px_json_new_bool(w->arena, true));
+    }
     visit_buffers(&(visitor){w, renumber, map, NULL, p->buffer_count});
     px_json_remove(w->root, "buffers");
     if (buffers->count > 0)
@@ -324,8 +332,8 @@ static void remove_empty(px_gltf_writer *w) {
 }
 
 pelt_result px_gltf_pack(px_gltf_writer *w, px_gltf_layout *layout) {
-    packer p = {.w = w, .buffer_count = w->new_buffer + 1};
-    bool dropping = (w->changed || w->mended) && knows_all_references(w->root);
+    packer p = {.w = w, .buffer_count = w->new_buffer + 2};
+    bool dropping = (w->changed || w->mended) && !px_gltf_unknown_extension(w->root);
     if (dropping)
         PX_TRY(drop(w));
     PX_TRY(dropping ? find_used(&p) : find_whole(&p));

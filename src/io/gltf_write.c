@@ -390,14 +390,19 @@ static void warn_of_influences(const px_gltf_writer *w, uint32_t played) {
 
 static pelt_result write_all(px_gltf_writer *w, const px_write *write) {
     px_gltf_layout layout = {0};
-    if (w->model->clip_count > 0 && !write->desc->skip_clips)
+    if (w->model->clip_count > 0 && !write->desc->skip_clips && !write->trial)
         px_log(w->context, PELT_LOG_WARNING,
                "glTF holds no vertex animation; the rest mesh is written without the clips");
     PX_TRY(px_gltf_make(w));
-    warn_of_influences(w, write->desc->player_influences ? write->desc->player_influences : DEFAULT_PLAYER_INFLUENCES);
+    if (!write->trial)
+        warn_of_influences(w,
+                           write->desc->player_influences ? write->desc->player_influences : DEFAULT_PLAYER_INFLUENCES);
     for (uint32_t n = 0; n < write->level_count; n++)
         PX_TRY(px_gltf_add_level(w, write->levels[n], n + 1));
-    PX_TRY(embed_images(w, write));
+    if (!write->trial)
+        PX_TRY(embed_images(w, write));
+    if (write->precision)
+        PX_TRY(px_gltf_compress(w, write->precision));
     PX_TRY(px_gltf_pack(w, &layout));
     return write_document(w, write, &layout);
 }

@@ -67,6 +67,29 @@ typedef struct px_read {
     bool in_memory; /* the content comes from memory: no folder to search for other files */
 } px_read;
 
+/* Kinds of numbers that compression rounds. */
+typedef enum px_precision_kind {
+    PX_PRECISION_POSITIONS,
+    PX_PRECISION_OFFSETS, /* displacements of morph targets */
+    PX_PRECISION_WEIGHTS, /* of the skin */
+    PX_PRECISION_TRANSLATIONS,
+    PX_PRECISION_ROTATIONS,
+    PX_PRECISION_SCALES,
+    PX_PRECISION_MORPH_WEIGHTS,
+    PX_PRECISION_KINDS
+} px_precision_kind;
+
+/* How finely numbers are stored. Positions, offsets and translations are multiples of 2^(exponent − bits), scales and
+ * weights of 2^−bits, components of quaternions of about 2^−bits. From PX_PRECISION_EXACT bits on
+ * rotations are kept as they are, others where they do not fit 24 bits; skin weights have 22 bits at most. */
+#define PX_PRECISION_MIN   4
+#define PX_PRECISION_EXACT 30
+typedef struct px_precision {
+    int exponent;                     /* the size of the model is below 2^exponent */
+    uint8_t bits[PX_PRECISION_KINDS]; /* PX_PRECISION_MIN to PX_PRECISION_EXACT */
+    bool keep_order;                  /* do not sort triangles and vertices */
+} px_precision;
+
 typedef struct px_write {
     pelt_context *context;
     const pelt_model *model;
@@ -75,6 +98,8 @@ typedef struct px_write {
     const pelt_save_desc *desc;
     px_output *output;
     bool in_memory;                  /* the output goes to memory: no folder for other files */
+    bool trial;                      /* only to be measured: without images and warnings */
+    const px_precision *precision;   /* compress; NULL: do not. glTF only */
     const pelt_model *const *levels; /* [level_count] further levels of detail; glTF only */
     uint32_t level_count;
 } px_write;
@@ -104,6 +129,10 @@ extern const px_format px_format_amc;
 /* Writes a model to a buffer, as pelt_save writes to a file of this name. Writes one file only; .gltf needs two. */
 pelt_result px_save_memory(pelt_context *context, const pelt_model *model, const char *name, const pelt_save_desc *desc,
                            px_buffer *buffer);
+
+/* Writes a glTF file compressed with this precision, as pelt_save does. */
+pelt_result px_save_precise(pelt_context *context, const pelt_model *model, const char *path,
+                            const pelt_save_desc *desc, const px_precision *precision);
 
 /* Identifies the format by content, then by name. NULL, with an error reported, if the format is unknown. */
 const px_format *px_format_detect(pelt_context *context, const px_file *file);

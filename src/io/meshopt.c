@@ -1,8 +1,7 @@
-/* Decoder for EXT_meshopt_compression, by meshoptimizer. */
+/* Encoder and decoder for EXT_meshopt_compression, by meshoptimizer. */
 #include "io/meshopt.h"
 
 #include <meshoptimizer.h>
-#include <stdbool.h>
 #include <string.h>
 
 /* Undoes the filter in place. Returns false if it is unknown or does not fit the stride. */
@@ -29,4 +28,41 @@ px_meshopt_result px_meshopt_decode(const char *mode, const char *filter, const 
     if (error)
         return PX_MESHOPT_DAMAGED;
     return attributes && !undo_filter(filter, out, count, stride) ? PX_MESHOPT_FILTER : PX_MESHOPT_OK;
+}
+
+bool px_meshopt_encodes(void) {
+    return true;
+}
+
+size_t px_meshopt_vertices_bound(size_t count, size_t stride) {
+    return meshopt_encodeVertexBufferBound(count, stride);
+}
+
+size_t px_meshopt_encode_vertices(const void *elements, size_t count, size_t stride, uint8_t *out, size_t capacity) {
+    return meshopt_encodeVertexBuffer(out, capacity, elements, count, stride);
+}
+
+size_t px_meshopt_triangles_bound(size_t index_count, size_t vertex_count) {
+    return meshopt_encodeIndexBufferBound(index_count, vertex_count);
+}
+
+size_t px_meshopt_encode_triangles(const uint32_t *indices, size_t index_count, uint8_t *out, size_t capacity) {
+    return meshopt_encodeIndexBuffer(out, capacity, indices, index_count);
+}
+
+void px_meshopt_filter_octahedral(const float *vectors, size_t count, int8_t *out) {
+    meshopt_encodeFilterOct(out, count, 4, 8, vectors);
+}
+
+void px_meshopt_filter_quaternion(const float *quaternions, size_t count, int bits, int16_t *out) {
+    meshopt_encodeFilterQuat(out, count, 8, bits, quaternions);
+}
+
+/* Adjacency lists, scores and marks: 3 words per corner and 3 per vertex, rounded up. */
+size_t px_meshopt_sort_memory(size_t index_count, size_t vertex_count) {
+    return 4 * (4 * index_count + 4 * vertex_count) + 4096;
+}
+
+void px_meshopt_sort_triangles(const uint32_t *indices, size_t index_count, size_t vertex_count, uint32_t *out) {
+    meshopt_optimizeVertexCacheStrip(out, indices, index_count, vertex_count);
 }

@@ -1,5 +1,5 @@
 /* Writes a model to one file or to a sequence of files; either all files appear or none. */
-#include "io/io.h"
+#include "io/precision.h"
 
 #define FIELD(name) PELT_FIELD(pelt_save_desc, name)
 static const pelt_option options[] = {
@@ -28,6 +28,10 @@ static const pelt_option options[] = {
     {"normals", 0, PELT_OPTION_CHOICE, FIELD(normals), "none", 0, 0, "none|matrix|inverse|accurate", NULL,
      "write normals that the skin moves into mesh sequences: by the blended matrix as most engines do, by its inverse "
      "transpose, or with the gradient of the weights"},
+    {"compress", 0, PELT_OPTION_FLAG, FIELD(compress), NULL, 0, 0, NULL, NULL,
+     "compress with EXT_meshopt_compression (glTF): far smaller; Blender 3.4 does not read it"},
+    {"compress-error", 0, PELT_OPTION_REAL, FIELD(compress_error), "0.0001", 1e-7, 0.1, NULL, "X",
+     "distance by which a vertex may move when compressed, as a fraction of the size"},
 };
 
 PX_DESC(save, options)
@@ -72,6 +76,31 @@ static pelt_result write_sequence(const px_write *write, const px_format *format
     return PELT_OK;
 }
 
+/* Finds a precision for the model and its levels of detail, and writes them with it. */
+static pelt_result write_compressed(const px_write *write) {
+    px_precision precision = {0};
+    pelt_compress_report report = {0};
+    for (uint32_t n = 0; n <= write->level_count; n++) {
+        px_write one = *write;
+        px_precision own;
+        pelt_compress_report made;
+        one.model = n > 0 ? write->levels[n - 1] : write->model;
+        one.mesh = &one.model->mesh;
+        one.level_count = 0;
+        PX_TRY(px_precision_of(&one, &own, &made));
+        if (n == 0) /* the finest level; others may only need more */
+            precision = own;
+        for (int k = 0; k < PX_PRECISION_KINDS; k++)
+            precision.bits[k] = own.bits[k] > precision.bits[k] ? own.bits[k] : precision.bits[k];
+        report = made.distance > report.distance ? made : report;
+    }
+    if (write->desc->compressed)
+        *write->desc->compressed = report;
+    px_write packed = *write;
+    packed.precision = &precision;
+    return px_format_gltf.write(&packed);
+}
+
 static pelt_result write_model(const px_write *write) {
     pelt_context *context = write->context;
     const pelt_model *model = write->model;
@@ -88,6 +117,8 @@ static pelt_result write_model(const px_write *write) {
         return px_fail(context, PELT_ERROR_USAGE, "there is no vertex animation to write; bake one first");
     if (needs_clip && write->desc->clip >= model->clip_count)
         return px_fail(context, PELT_ERROR_USAGE, "there is no clip %u, only %u", write->desc->clip, model->clip_count);
+    if (!sequence && write->desc->compress && format == &px_format_gltf)
+        return write_compressed(write);
     if (!sequence)
         return format->write(write);
     px_arena *scratch = px_arena_create(context);
@@ -169,5 +200,18 @@ pelt_result px_save_memory(pelt_context *context, const pelt_model *model, const
     px_write write = {
         .context = context, .model = model, .mesh = &model->mesh, .path = name, .desc = &settings, .in_memory = true};
     write.output = px_output_begin_memory(context, buffer);
+    return save(&write, 1);
+}
+
+pelt_result px_save_precise(pelt_context *context, const pelt_model *model, const char *path,
+                            const pelt_save_desc *desc, const px_precision *precision) {
+    PX_TAKE_DESC(context, save, desc, settings);
+    px_write write = {.context = context,
+                      .model = model,
+                      .mesh = &model->mesh,
+                      .path = path,
+                      .desc = &settings,
+                      .precision = precision};
+    write.output = px_output_begin(context, settings.replace);
     return save(&write, 1);
 }

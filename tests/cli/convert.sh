@@ -83,3 +83,18 @@ err "q_3.obj"
 same q.pc2 kept.pc2
 ls -A | grep -E '\.(tmp|part)|\.pelt' && fail "left behind"
 exit 0
+
+# Compressed: smaller, within the stated distance, which the report has; compare finds the sorted vertices.
+"$PELT_SCENES" creature -o creature.glb --vertices 2000 >/dev/null || fail "no scene"
+run 0 convert creature.glb small.glb --compress --compress-error 0.001 --json small.json
+out "of the size"
+json small.json 'r.compress_fraction > 0 && r.compress_fraction <= 0.001'
+json small.json "r.bytes * 2 < $(wc -c <creature.glb)"
+run 0 compare creature.glb small.glb --json compare.json
+json compare.json 'JSON.stringify(r).match(/"error_max":([0-9.e-]+)/)[1] <= 0.002'
+run 0 convert -q small.glb again.gltf --compress
+[ -f again.bin ] || fail "no again.bin"
+run 1 convert creature.glb creature.obj --compress
+err "--compress"
+run 1 convert creature.glb small.glb --compress-error 0.1
+run 1 convert creature.glb small.glb --compress --order skin
