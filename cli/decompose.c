@@ -25,6 +25,11 @@ static const pelt_option own_options[] = {
      "bones move as in this file: only the weights are solved for"},
     {"weights", 0, PELT_OPTION_TEXT, PELT_FIELD(decompose_settings, rig_weights), NULL, 0, 0, NULL, "RIG",
      "weights are those of this file: only the motion is solved for"},
+    {"budget", 0, PELT_OPTION_TEXT, PELT_FIELD(decompose_settings, budget), NULL, 0, 0, NULL, "LIST",
+     "smallest error within limits, such as 'bones 64, influences 4, morphs 8, bytes 2M', in a compressed file"},
+    {"max-error", 0, PELT_OPTION_TEXT, PELT_FIELD(decompose_settings, max_error), NULL, 0, 0, NULL, "LENGTH",
+     "smallest compressed file in which no vertex is farther off: 1mm, 0.5cm (units are metres), 1% of the size, or a "
+     "number in units of the file"},
 };
 static OPTION_TABLE(own_table, own_options)
 
@@ -196,6 +201,7 @@ static exit_code check_options(const cli_session *session, const decompose_setti
                            "files hold no negative weights: with --published, --weight-solver %s is only for "
                            "'pelt study', which writes no skin",
                            d->weight_solver == PELT_WEIGHT_SOLVER_TSVD ? "tsvd" : "bounded");
+    bool budget = s->budget || s->max_error;
     const idle_options rules[] = {
         {!sma, "rotation-tolerance weight-solver min-weight color-clusters", "without --method sma"},
         {d->weight_solver != PELT_WEIGHT_SOLVER_BOUNDED, "min-weight", "without --weight-solver bounded"},
@@ -207,9 +213,13 @@ static exit_code check_options(const cli_session *session, const decompose_setti
         {d->fixed_rest, "free-rest", "with --fixed-rest"},
         {sma || rig || d->transforms != PELT_TRANSFORMS_AFFINE, "free-bones",
          "unless affine bones are solved for: not with --method sma, a rig, or other --transforms"},
-        {s->corrected.corrections == 0, "rounds sparse", "without --corrections"},
+        {s->corrected.corrections == 0 && !budget, "rounds sparse", "without --corrections"},
+        {budget, "bones error influences key-tolerance corrections rounds sparse weights-format",
+         "with --budget and --max-error, which choose it; limits go into --budget"},
+        {budget, "skeleton weights add method", "with --budget and --max-error, which solve for all bones"},
     };
-    return options_check(session, rules, COUNT(rules));
+    exit_code code = options_check(session, rules, COUNT(rules));
+    return code == EXIT_DONE ? budget_check(session, s) : code;
 }
 
 /* "3 morph targets are WHY: Smile, Blink, Frown". */
@@ -243,7 +253,10 @@ static pelt_result decompose_and_write(decompose_work *w) {
     pelt_result result = pelt_model_weld(context, w->model);
     w->shape = w->model->mesh;
     pelt_morph_set morphs = w->model->morphs;
-    if (result == PELT_OK)
+    bool budget = w->settings->budget || w->settings->max_error;
+    if (result == PELT_OK && budget)
+        result = decompose_in_budget(w);
+    else if (result == PELT_OK)
         result = (w->solve ? w->solve : pelt_decompose_corrected)(context, w->model, &w->desc, &w->settings->corrected,
                                                                   &w->report);
     if (result != PELT_OK)
@@ -254,6 +267,8 @@ static pelt_result decompose_and_write(decompose_work *w) {
     if (w->desc.rig && w->desc.rig != w->model && w->desc.rig->morphs.morph_count > 0)
         warn_of_morphs(w, &w->desc.rig->morphs,
                        "not in the result: the mesh is that of the animation; give the rig as the input to keep them");
+    if (budget)
+        return decompose_measure(w);
     double start = now();
     pelt_save_desc save = pelt_save_desc_default();
     save.weights = w->settings->corrected.weights;
@@ -303,6 +318,10 @@ static void warn_size(const decompose_work *w) {
 
 /* Tolerates 0.1 % for rounding to floats and integers in the file. */
 exit_code decompose_verdict(const decompose_work *w) {
+    if ((w->settings->budget || w->settings->max_error) && !w->budget.met) {
+        warn(w->session, "no file that was tried keeps the limits; this one comes closest");
+        return EXIT_QUALITY;
+    }
     double asked = w->desc.error;
     if (asked == 0 || w->whole.error_rms <= 1.001 * asked)
         return EXIT_DONE;
@@ -363,6 +382,10 @@ static const example examples[] = {
      "morphs become bones that Unreal can play; materials stay"},
     {"pelt decompose horse.obj horse.pc2 -o horse.glb --bones 20 --corrections 10",
      "and 10 morph targets for the rest"},
+    {"pelt decompose horse.obj horse.pc2 -o horse.glb --max-error 1%",
+     "the smallest file in which no vertex is off by more than 1 % of the size"},
+    {"pelt decompose horse.obj horse.pc2 -o horse.glb --budget 'bones 40, morphs 2, bytes 200K'",
+     "the smallest error within limits"},
     {"pelt decompose rig.glb muscles.pc2 -o helped.glb --add 4", "4 helper bones where the rig misses the simulation"},
     {"pelt decompose body.obj body.pc2 -o body.glb --skeleton rig.glb", "weights for bones that move already"},
 };
@@ -390,6 +413,9 @@ const cli_verb verb_decompose = {
         "the whole rig, which may be the input itself, with its morph targets, and adds helper bones below its own.\n\n"
         "--method sma takes no number of bones: it makes one for each cluster of triangles whose rotations agree to "
         "within --rotation-tolerance. The report gives the fraction of triangles in clusters.\n\n"
+        "--budget and --max-error choose the number of bones, their kind (affine or rigid), morph targets, key frames "
+        "and the precision of all numbers together, by writing and measuring files; see --compress of 'pelt convert'. "
+        "The exit code is 4 when no file keeps the limits.\n\n"
         "--target: unreal gets bones without shear; three, playcanvas, web, godot3 and unity at most 4 bones per "
         "vertex, "
         "the others 8. Without it, more than 4 bones per vertex are a warning. Facts about godot, unity and unreal are "

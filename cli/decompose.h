@@ -17,6 +17,8 @@ typedef struct decompose_settings {
     uint32_t preset; /* applied by the parser */
     pelt_decompose_corrected_desc corrected;
     bool sparse;
+    const char *budget;    /* --budget */
+    const char *max_error; /* --max-error */
 } decompose_settings;
 
 /* One run. */
@@ -44,6 +46,7 @@ typedef struct decompose_work {
     pelt_difference *clip_error; /* [clip] */
     double *frame_rms;           /* [frame] over all clips */
     uint32_t *motions;           /* [clip] index of its motion in `written`, or PELT_NONE; in the memory of `model` */
+    pelt_budget_report budget;   /* with --budget or --max-error */
     double seconds_load, seconds_write, seconds_total;
 } decompose_work;
 
@@ -64,6 +67,15 @@ const pelt_option_table *decompose_skin_table(void);
 /* Decomposes the clips of `model` by `settings`, writes the file and measures it. bytes_in 0: set to the size of all
  * frames as floats. */
 exit_code decompose_clips(decompose_work *w);
+/* The same for --budget and --max-error (decompose_budget.c); w->desc is set, `model` welded. */
+pelt_result decompose_in_budget(decompose_work *w);
+/* Checks the texts of --budget and --max-error. */
+exit_code budget_check(const cli_session *session, const decompose_settings *settings);
+/* Trials of a budget as JSON, and its rows of the table. */
+void budget_json(cli_json *json, const pelt_budget_report *report);
+void budget_rows(cli_table *table, const decompose_work *w);
+/* A length: "1mm", "0.5cm", "2m" (units are metres), "0.1%" of `size`, or a number in units of the file. NAN: none. */
+double parse_length(const char *text, double size);
 /* EXIT_DONE if the result reached the error of --error; else warns and returns EXIT_QUALITY. */
 exit_code decompose_verdict(const decompose_work *w);
 /* Frees the results of decompose_clips, except `model`. Models that the page shows are kept until it is written. */

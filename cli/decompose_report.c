@@ -143,6 +143,8 @@ void decompose_json(cli_json *json, const decompose_work *w) {
                    w->report.round_errors ? (size_t)w->report.round_count + 1 : 0);
         json_close(json, '}');
     }
+    if (w->budget.trial_count > 0)
+        budget_json(json, &w->budget);
     report_clips(w, json);
     json_open(json, "seconds", '{');
     json_real(json, "load", w->seconds_load);
@@ -161,7 +163,10 @@ void decompose_rows(cli_table *table, const decompose_work *w) {
     const pelt_difference *d = &w->whole;
     const pelt_decompose_report *r = &w->report.decompose;
     table_row(table, "bones", "%s, at most %u a vertex", grouped(r->bone_count), r->influence_count);
-    table_row(table, "dimension", "%s", grouped(r->dimension));
+    if (w->budget.trial_count > 0)
+        budget_rows(table, w);
+    else
+        table_row(table, "dimension", "%s", grouped(r->dimension));
     if (r->near_rigid > 0)
         table_row(table, "near-rigid", "%.1f %% of the triangles; %.1f %% within the tolerance of their bone",
                   100 * r->near_rigid, 100 * r->core_fraction);

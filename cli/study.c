@@ -37,6 +37,9 @@ static const pelt_option own_options[] = {
      "LIST", "of sma: a larger one finds fewer bones"},
     {"published", 0, PELT_OPTION_FLAG, PELT_FIELD(study_settings, published), NULL, 0, 0, NULL, NULL,
      "fesam and sma as published, see --preset of 'pelt decompose'"},
+    {"max-error", 0, PELT_OPTION_TEXT, PELT_FIELD(study_settings, max_error), NULL, 0, 0, NULL, "LIST",
+     "compare bytes at these largest distances instead (1%, 1mm, 0.01): 'pelt decompose --max-error', SVD, clustered "
+     "PCA and the cache, all rounded and encoded by meshoptimizer"},
     {"write", 0, PELT_OPTION_TEXT, PELT_FIELD(study_settings, write), NULL, 0, 0, NULL, "FOLDER",
      "write the animation of each row as a cache (.pc2) of the input's mesh"},
     {"fps", 0, PELT_OPTION_REAL, PELT_FIELD(study_settings, fps), "30", 0.001, 100000, NULL, "N",
@@ -185,9 +188,17 @@ static exit_code run_method(study_work *w, const study_method *method) {
 }
 
 static exit_code study(study_work *w) {
-    exit_code code = parse_settings(w);
+    const idle_options rules[] = {{w->settings->max_error != NULL,
+                                   "methods bones clusters ranks components rounds corrections basis influences "
+                                   "iterations rotation-tolerance published write csv svg",
+                                   "with --max-error, which finds the sizes itself"}};
+    exit_code code = options_check(w->session, rules, COUNT(rules));
+    if (code == EXIT_DONE)
+        code = parse_settings(w);
     if (code == EXIT_DONE)
         code = load_input(w);
+    if (code == EXIT_DONE && w->settings->max_error)
+        return study_sizes(w);
     if (code == EXIT_DONE) {
         pelt_result made = pelt_decompose_cache_create(w->session->context, &w->cache);
         code = made == PELT_OK ? EXIT_DONE : session_fail(w->session, made);
@@ -225,6 +236,7 @@ static const example examples[] = {
     {"pelt study horse.obj horse.pc2", "all methods, skins with 10, 20 and 30 bones"},
     {"pelt study cow.obj cow.pc2 --bones 18 --csv cow.csv", "a row of FESAM's Table 2"},
     {"pelt study flag.obj flag.pc2 --methods fesam,sad --bones 10,20,40,80 --svg flag.svg", "how far more bones help"},
+    {"pelt study horse.obj horse.pc2 --max-error 0.5%,1%,2%", "bytes at equal largest errors"},
     {"pelt study horse.obj horse.pc2 --methods sma --published --basis rest", "a row of SMA's Table 1"},
     {"pelt study horse.obj horse.pc2 --methods sma-affine-nnls --published --rotation-tolerance 0.05,0.1,0.2 --svg "
      "f.svg",
@@ -247,7 +259,12 @@ const cli_verb verb_study = {
              "stores far more per vertex. Sizes count floats: for a skin the rest position of each vertex, its weights "
              "but one, and a byte for each bone index; for transforms 12 numbers per bone and frame, or 7 if rigid. "
              "The ratio is the size of all positions as floats to this size.\n\nErrors are those of 'pelt compare', "
-             "measured on the stored data. Seconds are the time to compute it.",
+             "measured on the stored data. Seconds are the time to compute it.\n\n--max-error compares bytes at equal "
+             "largest "
+             "distances of a vertex. The skin is the whole file that 'pelt decompose --max-error' writes, with its "
+             "JSON and normals; its numbers are the rest of it. svd, cpca and the cache have the triangles and the "
+             "numbers of points only. All have "
+             "sorted points, numbers as coarse as the distance allows, and meshoptimizer's encoding.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(study_settings),

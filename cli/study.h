@@ -13,6 +13,7 @@
 #define STUDY_QUANTILES 9 /* 0, 1, 10, 25, 50, 75, 90, 99 and 100 % */
 
 typedef struct study_settings {
+    const char *max_error; /* list of lengths */
     pelt_load_desc load;
     const char *methods;
     const char *bones, *clusters, *ranks; /* lists of numbers; clusters NULL: as bones; ranks NULL: 4 times bones */
@@ -90,6 +91,9 @@ struct study_work {
     pelt_model *best; /* the skin with the smallest error, for --report; or NULL */
     double best_error;
 };
+
+/* study_sizes.c: sizes of all representations at equal largest errors (--max-error). */
+exit_code study_sizes(study_work *w);
 
 /* Reports the rows as JSON and as a table; writes the files of --csv and --svg. */
 exit_code study_report(study_work *w);

@@ -137,6 +137,12 @@ CALL(pelt_decomposer_create) {
 CALL(pelt_decompose_corrected) {
     return pelt_decompose_corrected(s->context, s->rig, NULL, desc, NULL);
 }
+CALL(pelt_decompose_budget) {
+    return pelt_decompose_budget(s->context, s->rig, NULL, desc, NULL, NULL);
+}
+static pelt_result call_pelt_decompose_budget_bones(subject *s, const void *desc) {
+    return pelt_decompose_budget(s->context, s->rig, desc, NULL, NULL, NULL);
+}
 static pelt_result call_pelt_decompose_corrected_bones(subject *s, const void *desc) {
     return pelt_decompose_corrected(s->context, s->rig, desc, NULL, NULL);
 }
@@ -259,6 +265,7 @@ MAKE(pelt_eigenskin_desc)
 MAKE(pelt_crowd_desc)
 MAKE(pelt_decompose_desc)
 MAKE(pelt_decompose_corrected_desc)
+MAKE(pelt_budget_desc)
 MAKE(pelt_edit_desc)
 MAKE(pelt_jiggle_desc)
 MAKE(pelt_jiggle_bake_desc)
@@ -308,6 +315,8 @@ static const struct contract {
     ROW(pelt_decompose, pelt_decompose_desc, pelt_decompose_options),
     ROW(pelt_decomposer_create, pelt_decompose_desc, pelt_decompose_options),
     ROW(pelt_decompose_corrected, pelt_decompose_corrected_desc, pelt_decompose_corrected_options),
+    ROW(pelt_decompose_budget, pelt_budget_desc, pelt_budget_options),
+    ROW(pelt_decompose_budget_bones, pelt_decompose_desc, pelt_decompose_options),
     ROW(pelt_decompose_corrected_bones, pelt_decompose_desc, pelt_decompose_options),
     ROW(pelt_edit_mesh, pelt_edit_desc, pelt_edit_options),
     ROW(pelt_edit_positions, pelt_edit_desc, pelt_edit_options),
@@ -529,9 +538,8 @@ static void all_functions_are_here(void **state) {
         free(text);
     }
     closedir(headers);
-    assert_int_equal(
-        count, PX_COUNT(calls) -
-                   3); /* a bake and a corrected decomposition have two descs; pelt_weights_normalise takes a scope */
+    /* a bake, a corrected decomposition and one in a budget have two descs; pelt_weights_normalise takes a scope */
+    assert_int_equal(count, PX_COUNT(calls) - 4);
 }
 
 int main(void) {

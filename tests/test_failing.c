@@ -401,6 +401,18 @@ static pelt_result compress(pelt_context *context, pelt_model *model, pelt_model
     return judge_output(in_folder("out.glb"), pelt_save(context, model, in_folder("out.glb"), &desc), before);
 }
 
+static pelt_result decompose_budget(pelt_context *context, pelt_model *model, pelt_model *other) {
+    (void)other;
+    size_t before = file_count();
+    pelt_decompose_desc bones = pelt_decompose_desc_default();
+    pelt_budget_desc desc = pelt_budget_desc_default();
+    bones.iterations = 2;
+    desc.bones = 2;
+    desc.one_kind = true;
+    return judge_output(in_folder("out.glb"),
+                        pelt_decompose_budget(context, model, &bones, &desc, in_folder("out.glb"), NULL), before);
+}
+
 static pelt_result draw(pelt_context *context, pelt_model *model, pelt_model *other) {
     (void)other;
     size_t before = file_count();
@@ -440,6 +452,7 @@ static const verb_case verbs[] = {
     {"rig.glb", NULL, "rig.gltf", compare, 0},
     {"rig.glb", NULL, NULL, bake, 0},
     {"rig.glb", NULL, NULL, compress, 0},
+    {"mesh.obj", "clip.pc2", NULL, decompose_budget, 0},
     {"rig.glb", NULL, NULL, draw, 12},
     {"mesh.obj", "clip.pc2", NULL, show, 0},
     {"rig.glb", NULL, NULL, show, 0},

@@ -5,6 +5,7 @@
 #include <pelt/base.h>
 #include <pelt/bind.h>
 #include <pelt/blas.h>
+#include <pelt/budget.h>
 #include <pelt/collide.h>
 #include <pelt/correct.h>
 #include <pelt/crowd.h>

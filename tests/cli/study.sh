@@ -125,3 +125,11 @@ run 2 study four.json --csv no.csv
 run 3 study hare.obj hare.pc2 --methods svd --ranks 2 --csv no/rows.csv
 missing no.svg
 missing no.csv
+
+# Bytes at equal largest errors.
+"$PELT_SCENES" cloth -o sizes.obj --vertices 200 --frames 8 >/dev/null || fail "no scene"
+run 0 study sizes.obj sizes.pc2 --max-error 5% --json sizes.json
+out "cache"
+json sizes.json 'r.sizes.length === 1 && ["skin", "svd", "cpca", "cache"].every((n) => r.sizes[0][n].bytes > 0 && r.sizes[0][n].error_max_units <= r.sizes[0].max_error_units)'
+run 1 study sizes.obj sizes.pc2 --max-error 5% --bones 4
+run 1 study sizes.obj sizes.pc2 --max-error far

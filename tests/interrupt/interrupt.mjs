@@ -32,6 +32,7 @@ const ROWS = [
     ["bake", ["rig.glb", "-o", "out/a.pc2", "--mesh", "out/a.obj"], ["a.pc2+a.obj"]],
     ["decompose", ["mesh.obj", "clip.pc2", "-o", "out/a.glb", "-b", "2", "--iterations", "2"], ["a.glb"]],
     ["decompose", ["mesh.obj", "clip.pc2", "-o", "out/a.glb", "-b", "2", "--iterations", "2", "--corrections", "2"], ["a.glb"]],
+    ["decompose", ["mesh.obj", "clip.pc2", "-o", "out/a.glb", "--iterations", "2", "--max-error", "5%"], ["a.glb"]],
     ["bind", ["rig.glb", "-o", "out/a.glb", "--resolution", "16"], ["a.glb"]],
     ["bind", ["rig.glb", "-o", "out/a.glb", "--resolution", "16", "--also", "rig.glb=out/b.glb"], ["a.glb", "b.glb"]],
     ["correct", ["rig.glb", "clip.pc2", "--rank", "1", "--normal-rank", "1", "-o", "out/a.glb"], ["a.glb"]],

@@ -1,0 +1,199 @@
+/* Decomposition in a budget: limits hold for the file itself, which is read back and measured here; results do not depend
+ * on threads; what cannot be kept is said; sizes of other representations keep the error. */
+#include "support.h"
+
+#include "core/core.h"
+#include "gltf_written.h"
+#include "io/meshopt.h"
+#include "scenes.h"
+
+#include <math.h>
+
+typedef struct subject {
+    test_context test;
+    pelt_context *context;
+    char folder[1024], path[1100];
+    pelt_model *model;
+    pelt_decompose_desc bones;
+    pelt_budget_desc desc;
+    pelt_budget_report report;
+    double size; /* diameter */
+} subject;
+
+static void begin(subject *s, uint32_t threads) {
+    *s = (subject){.bones = pelt_decompose_desc_default(), .desc = pelt_budget_desc_default()};
+    s->context = test_begin(&s->test, threads);
+    test_folder(s->folder);
+    snprintf(s->path, sizeof s->path, "%s/out.glb", s->folder);
+    scene_desc desc = {.vertex_count = 250, .frame_count = 10, .seed = 5};
+    test_ok(&s->test, scene_find("cloth")->make(s->context, &desc, &s->model));
+    pelt_difference still;
+    test_ok(&s->test, pelt_compare_clips(s->context, s->model->clips, s->model->clips, NULL, &still, NULL));
+    s->size = 2 * still.ball.radius;
+    s->bones.iterations = 5;
+    s->desc.bones = 32;
+}
+
+static void end(subject *s) {
+    unlink(s->path);
+    rmdir(s->folder);
+    pelt_model_destroy(s->model);
+    test_end(&s->test);
+}
+
+static void run(subject *s) {
+    test_ok(&s->test, pelt_decompose_budget(s->context, s->model, &s->bones, &s->desc, s->path, &s->report));
+    test_ok(&s->test, pelt_model_validate(s->context, s->model));
+}
+
+/* Difference of the file from the clip; *bytes: its size. */
+static pelt_difference measure(const subject *s, size_t *bytes, pelt_model **file) {
+    const char *path = s->path;
+    pelt_clip played;
+    pelt_difference difference;
+    written w = {0};
+    const pelt_clip *clip = &s->model->clips[0];
+    read_whole(s->path, &w);
+    *bytes = w.size;
+    free(w.file);
+    test_ok(&s->test, pelt_load(s->context, &path, 1, NULL, file));
+    test_ok(&s->test, pelt_model_take_points(s->context, *file, s->model));
+    test_ok(&s->test, pelt_clip_from_motion_at(s->context, *file, &(*file)->motions[0], clip->times, clip->frame_count,
+                                               PELT_SKINNING_LINEAR, &played));
+    test_ok(&s->test, pelt_compare_clips(s->context, clip, &played, NULL, &difference, NULL));
+    return difference;
+}
+
+static void keeps_error(void **state) {
+    (void)state;
+    uint64_t last = UINT64_MAX;
+    static const double errors[] = {0.02, 0.08};
+    if (!px_meshopt_encodes())
+        skip();
+    for (size_t e = 0; e < PX_COUNT(errors); e++) {
+        subject s;
+        size_t bytes;
+        pelt_model *file;
+        begin(&s, 2);
+        s.desc.max_error = errors[e] * s.size;
+        run(&s);
+        assert_true(s.report.met);
+        pelt_difference d = measure(&s, &bytes, &file);
+        assert_true(d.error_max_units <= s.desc.max_error);
+        assert_true(fabs(d.error_max_units - s.report.chosen.error_max_units) < 1e-5 * s.size);
+        assert_true(fabs(d.error_rms - s.report.chosen.error_rms) < 1e-3 * d.error_rms);
+        assert_int_equal(bytes, s.report.chosen.bytes);
+        assert_true(s.report.numbers_bytes < bytes);
+        assert_true(bytes < last);
+        for (uint32_t t = 0; t < s.report.trial_count; t++) /* the smallest of those that keep it */
+            if (s.report.trials[t].bytes > 0 && s.report.trials[t].error_max_units <= s.desc.max_error)
+                assert_true(s.report.trials[t].bytes >= s.report.chosen.bytes);
+        last = bytes;
+        pelt_model_destroy(file);
+        end(&s);
+    }
+}
+
+static void keeps_limits(void **state) {
+    (void)state;
+    subject s;
+    size_t bytes;
+    pelt_model *file;
+    if (!px_meshopt_encodes())
+        skip();
+    begin(&s, 2);
+    s.desc.bones = 8;
+    s.desc.influences = 3;
+    s.desc.morphs = 2;
+    s.desc.bytes = 9000;
+    run(&s);
+    pelt_difference d = measure(&s, &bytes, &file);
+    assert_true(s.report.met);
+    assert_true(bytes <= 9000);
+    assert_int_equal(bytes, s.report.chosen.bytes);
+    assert_true(file->skin.bone_count <= 8 && file->skin.influence_count <= 3 && file->morphs.morph_count <= 2);
+    assert_true(fabs(d.error_rms - s.report.chosen.error_rms) < 1e-3 * d.error_rms);
+    for (uint32_t t = 0; t < s.report.trial_count; t++)
+        if (s.report.trials[t].bytes <= 9000)
+            assert_true(s.report.trials[t].error_rms >= s.report.chosen.error_rms);
+    pelt_model_destroy(file);
+    end(&s);
+}
+
+static void says_what_is_missed(void **state) {
+    (void)state;
+    subject s;
+    if (!px_meshopt_encodes())
+        skip();
+    begin(&s, 1);
+    s.desc.bones = 2;
+    s.desc.max_error = 1e-6 * s.size;
+    run(&s);
+    assert_false(s.report.met);
+    assert_true(s.report.chosen.error_max_units > s.desc.max_error);
+    end(&s);
+}
+
+static void threads(void **state) {
+    (void)state;
+    written files[2];
+    if (!px_meshopt_encodes())
+        skip();
+    for (uint32_t n = 0; n < 2; n++) {
+        subject s;
+        begin(&s, n + 1);
+        s.desc.max_error = 0.06 * s.size;
+        run(&s);
+        read_whole(s.path, &files[n]);
+        end(&s);
+    }
+    assert_int_equal(files[0].size, files[1].size);
+    assert_memory_equal(files[0].file, files[1].file, files[0].size);
+    free(files[0].file);
+    free(files[1].file);
+}
+
+static void refuses(void **state) {
+    (void)state;
+    subject s;
+    begin(&s, 1);
+    s.desc.max_error = 1;
+    s.desc.bytes = 1000;
+    test_fails(&s.test, pelt_decompose_budget(s.context, s.model, &s.bones, &s.desc, s.path, NULL), PELT_ERROR_USAGE,
+               "max_error or bytes");
+    s.desc.bytes = 0;
+    test_fails(&s.test, pelt_decompose_budget(s.context, s.model, &s.bones, &s.desc, "a.gltf", NULL), PELT_ERROR_USAGE,
+               ".glb");
+    s.bones.rig = s.model;
+    test_fails(&s.test, pelt_decompose_budget(s.context, s.model, &s.bones, &s.desc, s.path, NULL), PELT_ERROR_USAGE,
+               "no rig");
+    pelt_storage_size sizes[PELT_STORAGES];
+    test_fails(&s.test, pelt_storage_sizes(s.context, s.model, 0, sizes), PELT_ERROR_USAGE, "max_error");
+    assert_int_equal(s.model->skin.bone_count, 0);
+    end(&s);
+}
+
+static void other_sizes(void **state) {
+    (void)state;
+    subject s;
+    pelt_storage_size sizes[PELT_STORAGES], coarse[PELT_STORAGES];
+    if (!px_meshopt_encodes())
+        skip();
+    begin(&s, 2);
+    test_ok(&s.test, pelt_storage_sizes(s.context, s.model, 0.01 * s.size, sizes));
+    test_ok(&s.test, pelt_storage_sizes(s.context, s.model, 0.05 * s.size, coarse));
+    for (int n = 0; n < PELT_STORAGES; n++) {
+        assert_true(sizes[n].bytes > coarse[n].bytes && coarse[n].bytes > 0);
+        assert_true(sizes[n].error_max_units <= 0.01 * s.size && coarse[n].error_max_units <= 0.05 * s.size);
+    }
+    assert_int_equal(sizes[PELT_STORAGE_SVD].clusters, 1);
+    end(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeps_error), cmocka_unit_test(keeps_limits), cmocka_unit_test(says_what_is_missed),
+        cmocka_unit_test(threads),     cmocka_unit_test(refuses),      cmocka_unit_test(other_sizes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
