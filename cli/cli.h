@@ -382,10 +382,11 @@ exit_code report_finish(cli_session *session, const void *settings, exit_code co
 
 /* ---- pose.c ----------------------------------------------------------------------------------------------- */
 
-/* Evaluates the mesh of a skinned model in a pose: local transforms [joint] and morph weights [morph]. `posed` is
+/* Evaluates the mesh of a skinned model in a pose: local transforms [joint] and morph weights [morph], or, where `sliders`
+ * [slider] is not NULL, those instead of weights. `posed` is
  * a static mesh in world space, without skeleton, skin, morphs or motions: borrowed from the model, kept (keep_model). */
 pelt_result pose_mesh(cli_session *session, pelt_model *model, const pelt_transform *locals, const float *weights,
-                      pelt_skinning skinning, pelt_model **posed);
+                      const float *sliders, pelt_skinning skinning, pelt_model **posed);
 
 /* ---- picture.c -------------------------------------------------------------------------------------------- */
 

@@ -33,6 +33,14 @@ static const pelt_option own_options[] = {
 };
 static OPTION_TABLE(own_table, own_options)
 
+    static const pelt_option slider_options[] = {
+        {"sliders", 0, PELT_OPTION_FLAG, PELT_FIELD(decompose_settings, to_sliders), NULL, 0, 0, NULL, NULL,
+         "turn morph targets into bones that follow the same sliders"},
+        {"combination", 0, PELT_OPTION_TEXT, PELT_FIELD(decompose_settings, combination), NULL, 0, 0, NULL,
+         "NAME=VALUE,…", "sliders that are used together; may be repeated"},
+};
+static OPTION_TABLE(slider_table, slider_options)
+
     static const pelt_option skin_options[] = {
         {"target", 0, PELT_OPTION_CHOICE, PELT_FIELD(decompose_settings, target), "any", 0, 0,
          "any|three|babylon|playcanvas|web|blender|godot|godot3|unity|unreal", NULL,
@@ -48,6 +56,8 @@ static const option_group groups[] = {
     {"Options", decompose_skin_table, 0},
     {"Options", pelt_decompose_corrected_options, offsetof(decompose_settings, corrected)},
     {"Decomposition", pelt_decompose_options, offsetof(decompose_settings, decompose)},
+    {"Sliders", slider_table, 0},
+    {"Sliders", pelt_sliders_options, offsetof(decompose_settings, sliders)},
     {"Reading", pelt_load_options, offsetof(decompose_settings, load)},
 };
 
@@ -203,6 +213,13 @@ static exit_code check_options(const cli_session *session, const decompose_setti
                            d->weight_solver == PELT_WEIGHT_SOLVER_TSVD ? "tsvd" : "bounded");
     bool budget = s->budget || s->max_error;
     const idle_options rules[] = {
+        {!s->to_sliders, "combination moves morphs keep normal-weight no-clips fit-motions", "without --sliders"},
+        {s->to_sliders,
+         "preset motion rest skeleton weights corrections rounds error transforms tolerance epsilon reduce memory "
+         "key-tolerance seed-method smooth fixed-rest free-rest free-bones refine add lock-bones lock-vertices "
+         "hierarchy "
+         "published method rotation-tolerance weight-solver min-weight color-clusters",
+         "with --sliders"},
         {!sma, "rotation-tolerance weight-solver min-weight color-clusters", "without --method sma"},
         {d->weight_solver != PELT_WEIGHT_SOLVER_BOUNDED, "min-weight", "without --weight-solver bounded"},
         {sma, "bones error", "with --method sma, which finds the number of bones by --rotation-tolerance"},
@@ -365,7 +382,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     if (code != EXIT_DONE)
         return code;
     session->hold_warnings = true; /* until the table is printed */
-    code = decompose(&w);
+    code = w.settings->to_sliders ? decompose_sliders(session, w.settings, args, arg_count) : decompose(&w);
     show_warnings(session);
     session->hold_warnings = false;
     keep_model(session, w.source); /* destroyed last: the model's clips read from it */
@@ -388,6 +405,7 @@ static const example examples[] = {
      "the smallest error within limits"},
     {"pelt decompose rig.glb muscles.pc2 -o helped.glb --add 4", "4 helper bones where the rig misses the simulation"},
     {"pelt decompose body.obj body.pc2 -o body.glb --skeleton rig.glb", "weights for bones that move already"},
+    {"pelt decompose face.glb -o bones.glb --sliders --bones 40", "morph targets become bones with the same sliders"},
 };
 
 const cli_verb verb_decompose = {
@@ -411,6 +429,11 @@ const cli_verb verb_decompose = {
         "changes "
         "all of them; --lock-bones and --lock-vertices keep parts (names, or a file with a name per line). --add keeps "
         "the whole rig, which may be the input itself, with its morph targets, and adds helper bones below its own.\n\n"
+        "--sliders is for faces: a mesh with named morph targets becomes bones whose matrices are linear in the same "
+        "sliders. The file has an animation per slider, the table of matrices in its extras, and its own animations "
+        "played by the bones; 'docs/sliders.md' says how to evaluate them. --morphs and --keep leave some sliders "
+        "morph "
+        "targets.\n\n"
         "--method sma takes no number of bones: it makes one for each cluster of triangles whose rotations agree to "
         "within --rotation-tolerance. The report gives the fraction of triangles in clusters.\n\n"
         "--budget and --max-error choose the number of bones, their kind (affine or rigid), morph targets, key frames "

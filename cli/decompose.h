@@ -16,6 +16,9 @@ typedef struct decompose_settings {
     uint32_t target;
     uint32_t preset; /* applied by the parser */
     pelt_decompose_corrected_desc corrected;
+    pelt_sliders_desc sliders;
+    bool to_sliders;         /* --sliders */
+    const char *combination; /* the last one; all are in the session */
     bool sparse;
     const char *budget;    /* --budget */
     const char *max_error; /* --max-error */
@@ -82,6 +85,9 @@ exit_code decompose_verdict(const decompose_work *w);
 void decompose_free(decompose_work *w);
 /* Reads the written file back and compares it with the input, at the input's own times. */
 pelt_result decompose_measure(decompose_work *w);
+/* pelt decompose --sliders (sliders.c). */
+exit_code decompose_sliders(cli_session *session, const decompose_settings *settings, const char *const *paths,
+                            size_t path_count);
 /* The results as JSON and as table rows. */
 void decompose_json(cli_json *json, const decompose_work *w);
 void decompose_rows(cli_table *table, const decompose_work *w);

@@ -172,6 +172,10 @@ static void morph_rows(cli_table *table, const pelt_model *model) {
         names[d] = model->skeleton.names[model->drivers[d].joint];
     if (driver_count)
         row_of_names(table, "drivers", names, driver_count, NAMES_SHOWN);
+    const pelt_slider_set *sliders = &model->sliders;
+    if (sliders->slider_count)
+        table_row(table, "sliders", "%u on %u joints: %s%s", sliders->slider_count, sliders->joint_count,
+                  sliders->sliders[0].name, sliders->slider_count > 1 ? " …" : "");
     free(names);
 }
 
@@ -303,6 +307,17 @@ static void report_rig(cli_json *json, const info_facts *facts) {
     json_open(json, "morphs", '[');
     for (uint32_t m = 0; m < model->morphs.morph_count; m++)
         json_text(json, NULL, model->morphs.morphs[m].name);
+    json_close(json, ']');
+    json_open(json, "sliders", '[');
+    for (uint32_t n = 0; n < model->sliders.slider_count; n++) {
+        const pelt_slider *slider = &model->sliders.sliders[n];
+        json_open(json, NULL, '{');
+        json_text(json, "name", slider->name);
+        json_real(json, "value", (double)slider->value);
+        json_count(json, "joints", slider->move_count);
+        json_flag(json, "morph", slider->morph_count > 0);
+        json_close(json, '}');
+    }
     json_close(json, ']');
     json_open(json, "drivers", '[');
     for (uint32_t d = 0; d < model->driver_count; d++)

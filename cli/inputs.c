@@ -281,7 +281,7 @@ static pelt_result rest_pose(cli_session *session, pelt_model *model, const pelt
     pelt_model *posed;
     float *weights = must_alloc(model->morphs.morph_count, sizeof *weights);
     pelt_motion_sample(model, NULL, 0, NULL, weights);
-    pelt_result result = pose_mesh(session, model, model->skeleton.rest, weights, PELT_SKINNING_LINEAR, &posed);
+    pelt_result result = pose_mesh(session, model, model->skeleton.rest, weights, NULL, PELT_SKINNING_LINEAR, &posed);
     *out = posed;
     free(weights);
     return result;

@@ -10,6 +10,7 @@ typedef struct pose_settings {
     pelt_load_desc load;
     const char *output;
     const char *joint;
+    const char *slider;
     const char *pose;
     const char *motion;
     double time;
@@ -22,6 +23,9 @@ static const pelt_option own_options[] = {
      "the mesh in that pose (.obj, .ply, .glb, .gltf)"},
     {"joint", 'j', PELT_OPTION_TEXT, PELT_FIELD(pose_settings, joint), NULL, 0, 0, NULL, "NAME=X,Y,Z",
      "turn a joint from its rest pose: degrees about x, then y, then z, the joint's own axes at rest; may be given "
+     "again"},
+    {"slider", 's', PELT_OPTION_TEXT, PELT_FIELD(pose_settings, slider), NULL, 0, 0, NULL, "NAME=VALUE",
+     "set a slider (see 'pelt help decompose') or, where there are none, morph targets of this name; may be given "
      "again"},
     {"pose", 0, PELT_OPTION_TEXT, PELT_FIELD(pose_settings, pose), NULL, 0, 0, NULL, "FILE",
      "the pose to begin with: .json, or a skeleton in its first frame (.bvh, .glb); else the rest pose"},
@@ -48,6 +52,7 @@ typedef struct work {
     pelt_model *model;
     pelt_transform *locals; /* [joint] */
     float *weights;         /* [morph] */
+    float *sliders;         /* [slider]; NULL: none was set */
     uint32_t turned;        /* number of joints that are not at rest */
     double start;
 } work;
@@ -55,7 +60,7 @@ typedef struct work {
 /* ---- The posed mesh --------------------------------------------------------------------------------------- */
 
 pelt_result pose_mesh(cli_session *session, pelt_model *model, const pelt_transform *locals, const float *weights,
-                      pelt_skinning skinning, pelt_model **out) {
+                      const float *sliders, pelt_skinning skinning, pelt_model **out) {
     size_t floats = (size_t)3 * model->mesh.vertex_count;
     pelt_result result = pelt_model_borrow(session->context, model, out);
     if (result != PELT_OK)
@@ -77,7 +82,11 @@ pelt_result pose_mesh(cli_session *session, pelt_model *model, const pelt_transf
     posed->morphs = (pelt_morph_set){0};
     posed->motion_count = posed->clip_count = posed->driver_count = 0;
     posed->changed |= PELT_CHANGED_POSITIONS | PELT_CHANGED_SKIN | PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS |
-                      PELT_CHANGED_MORPHS | PELT_CHANGED_DRIVERS;
+                      PELT_CHANGED_MORPHS | PELT_CHANGED_DRIVERS | PELT_CHANGED_SLIDERS;
+    posed->sliders = (pelt_slider_set){0};
+    if (sliders)
+        return pelt_model_pose_sliders(session->context, model, locals, sliders, skinning, mesh->positions,
+                                       mesh->normals);
     return pelt_model_pose_locals(session->context, model, locals, weights, skinning, mesh->positions, mesh->normals);
 }
 
@@ -137,6 +146,34 @@ static exit_code turn_joint(work *w, const char *value) {
     return EXIT_DONE;
 }
 
+static exit_code set_slider(work *w, const char *value) {
+    const pelt_slider_set *set = &w->model->sliders;
+    const pelt_morph_set *morphs = &w->model->morphs;
+    const char *equals = strrchr(value, '=');
+    char *end = NULL, *name = must_format("%.*s", equals ? (int)(equals - value) : 0, value);
+    double number = equals ? strtod(equals + 1, &end) : 0;
+    uint32_t s = pelt_slider_find(set, name), found = s != PELT_NONE;
+    if (!w->sliders && s != PELT_NONE) {
+        w->sliders = must_alloc(set->slider_count, sizeof *w->sliders);
+        for (uint32_t n = 0; n < set->slider_count; n++)
+            w->sliders[n] = set->sliders[n].value;
+    }
+    if (s != PELT_NONE)
+        w->sliders[s] = (float)number;
+    for (uint32_t m = 0; set->slider_count == 0 && m < morphs->morph_count; m++)
+        if (strcmp(morphs->morphs[m].name, name) == 0) {
+            w->weights[m] = (float)number;
+            found = 1;
+        }
+    bool readable = end && end > equals + 1 && *end == 0 && isfinite(number);
+    if (readable && !found)
+        say(w->session, MESSAGE_ERROR, "%s: has no slider '%s'", w->model->path, name);
+    free(name);
+    if (!readable)
+        return usage_error(w->session, "--slider %s: give a name and a number, as in jawOpen=0.5", value);
+    return found ? EXIT_DONE : EXIT_INPUT;
+}
+
 static exit_code make_pose(work *w) {
     const pelt_skeleton *skeleton = &w->model->skeleton;
     w->locals = must_alloc(skeleton->joint_count, sizeof *w->locals);
@@ -147,6 +184,10 @@ static exit_code make_pose(work *w) {
         code = turn_joint(w, joints.items[a]);
     free(joints.items);
     pelt_pose_weights(w->model, w->locals, w->weights);
+    arg_list sliders = option_values(w->session, "slider");
+    for (size_t a = 0; code == EXIT_DONE && a < sliders.count; a++)
+        code = set_slider(w, sliders.items[a]);
+    free(sliders.items);
     for (uint32_t j = 0; j < skeleton->joint_count; j++)
         w->turned += memcmp(&w->locals[j], &skeleton->rest[j], sizeof *w->locals) != 0;
     return code;
@@ -218,8 +259,8 @@ static exit_code save(work *w) {
     pelt_save_desc desc = pelt_save_desc_default();
     desc.ply = w->settings->ply;
     pelt_model *posed = NULL;
-    pelt_result result =
-        pose_mesh(w->session, w->model, w->locals, w->weights, (pelt_skinning)w->settings->skinning, &posed);
+    pelt_result result = pose_mesh(w->session, w->model, w->locals, w->weights, w->sliders,
+                                   (pelt_skinning)w->settings->skinning, &posed);
     if (result == PELT_OK)
         result = pelt_save(w->session->context, posed, w->settings->output, &desc);
     if (result != PELT_OK)
@@ -244,6 +285,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
         code = save(&w);
     free(w.locals);
     free(w.weights);
+    free(w.sliders);
     keep_model(session, w.model);
     return code;
 }
@@ -252,6 +294,7 @@ static const example examples[] = {
     {"pelt pose arm.glb --joint elbow=90,0,0 -o bent.obj", "the elbow a right angle about its x axis"},
     {"pelt pose arm.glb -j elbow=90,0,0 -j wrist=0,45,20 -o bent.glb", "two joints"},
     {"pelt pose arm.glb --pose reach.json -o reach.ply", "a pose from a file"},
+    {"pelt pose face.glb --slider jaw_open=0.6 -o open.obj", "a slider of a face"},
     {"pelt pose wolf.glb --motion run --time 0.25 -j head=0,30,0 -o look.obj",
      "a moment of a motion, and then the head"},
 };

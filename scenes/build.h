@@ -189,6 +189,13 @@ pelt_result scene_skinned_solid(pelt_context *context, pelt_model *scratch, cons
                                 const scene_solid *solid, const char *name, const scene_joint *joints,
                                 uint32_t joint_count, pelt_model *model);
 
+/* A head on one joint, not skinned, with room for morph targets (morph.c). */
+pelt_result scene_head_make(pelt_context *context, pelt_model *scratch, scene_random *random, uint32_t vertex_count,
+                            uint32_t morph_count, pelt_model *model);
+/* Sets morph target `index` of a welded model: displacements `positions` [vertex][3], in its memory, and normals of the
+ * displaced triangles. */
+pelt_result scene_target(pelt_context *context, pelt_model *model, const char *name, uint32_t index, float *positions);
+
 /* One sine wave of one joint: turns about an axis of object space through the joint's head (axis 0–2, radians), or
  * moves along one (3–5, object units). Waves of one joint follow each other in the order of the table. */
 typedef struct scene_wave {

@@ -10,7 +10,7 @@ static int usage(FILE *to) {
     fprintf(to,
             "Usage: pelt-scenes list\n"
             "       pelt-scenes NAME -o FILE [--vertices N] [--frames F] [--seed S]\n"
-            "                   [--poses FOLDER] [--unseen FOLDER]\n"
+            "                   [--sliders N] [--poses FOLDER] [--unseen FOLDER]\n"
             "\n"
             "Writes rigs to .glb or .gltf; vertex animations to an .obj with a .pc2 of the same name, or, with a\n"
             "pattern, to a sequence. For scenes with poses, --poses writes training poses and --unseen test poses:\n"
@@ -18,6 +18,7 @@ static int usage(FILE *to) {
             "\n"
             "  pelt-scenes creature -o creature.glb\n"
             "  pelt-scenes cloth -o flag.obj --vertices 10000 --frames 200\n"
+            "  pelt-scenes face -o face.glb --sliders 200\n"
             "  pelt-scenes arm -o arm.glb --poses poses --unseen unseen\n"
             "  pelt-scenes softbody -o 'hare_%%04d.obj'\n");
     return to == stdout ? 0 : 1;
@@ -34,6 +35,7 @@ typedef struct arguments {
     const char *output;
     const char *poses, *unseen; /* folders, or NULL */
     scene_desc desc;
+    uint32_t slider_count; /* 0: default */
 } arguments;
 
 /* Parses an integer up to `most`; false if the text is not one. */
@@ -67,17 +69,18 @@ static bool read_arguments(int count, char **texts, arguments *out) {
             fprintf(stderr, "pelt-scenes: '%s' needs a value\n", name);
             return false;
         }
-        bool size = strcmp(name, "--vertices") == 0, frames = strcmp(name, "--frames") == 0;
+        bool size = strcmp(name, "--vertices") == 0, frames = strcmp(name, "--frames") == 0,
+             sliders = strcmp(name, "--sliders") == 0;
         const char **path = path_option(out, name);
         if (path) {
             *path = value;
             continue;
         }
-        if (!size && !frames && strcmp(name, "--seed") != 0) {
+        if (!size && !frames && !sliders && strcmp(name, "--seed") != 0) {
             fprintf(stderr, "pelt-scenes: no option is called '%s'\n", name);
             return false;
         }
-        if (!read_number(value, size || frames ? UINT32_MAX : UINT64_MAX, &number)) {
+        if (!read_number(value, size || frames || sliders ? UINT32_MAX : UINT64_MAX, &number)) {
             fprintf(stderr, "pelt-scenes: %s: '%s' is no number, or too large\n", name, value);
             return false;
         }
@@ -85,11 +88,17 @@ static bool read_arguments(int count, char **texts, arguments *out) {
             out->desc.vertex_count = (uint32_t)number;
         else if (frames)
             out->desc.frame_count = (uint32_t)number;
+        else if (sliders)
+            out->slider_count = (uint32_t)number;
         else
             out->desc.seed = number;
     }
     if ((out->poses || out->unseen) && !out->scene->poses) {
         fprintf(stderr, "pelt-scenes: %s has no poses to write\n", out->scene->name);
+        return false;
+    }
+    if (out->slider_count > 0 && strcmp(out->scene->name, "face") != 0) {
+        fprintf(stderr, "pelt-scenes: %s has no sliders\n", out->scene->name);
         return false;
     }
     if (!out->output)
@@ -151,7 +160,8 @@ int main(int count, char **texts) {
     pelt_model *model = NULL;
     if (pelt_context_create(NULL, &context) != PELT_OK)
         return 2;
-    pelt_result result = args.scene->make(context, &args.desc, &model);
+    pelt_result result = args.slider_count > 0 ? scene_face_make(context, &args.desc, args.slider_count, &model)
+                                               : args.scene->make(context, &args.desc, &model);
     int code = result == PELT_OK ? 0 : 2;
     if (result == PELT_OK) {
         result = save_scene(context, model, args.output);

@@ -57,29 +57,53 @@ static vec displace(uint32_t morph, vec p) {
 
 /* ---- Scene ------------------------------------------------------------------------------------------------ */
 
-static pelt_result fill_target(pelt_context *context, pelt_model *scratch, pelt_model *model, uint32_t morph) {
-    static const char *const names[MORPHS] = {"jaw_open", "smile", "brows_up"};
+pelt_result scene_target(pelt_context *context, pelt_model *model, const char *name, uint32_t index, float *positions) {
     const pelt_mesh *mesh = &model->mesh;
     size_t count = 3 * (size_t)mesh->vertex_count;
-    float *positions = SCENE_NEW(context, model, float, count), *normals = SCENE_NEW(context, model, float, count);
-    float *moved = SCENE_NEW(context, scratch, float, count), *flat = SCENE_NEW(context, scratch, float, count);
-    float *turned = SCENE_NEW(context, scratch, float, count);
-    if (!positions || !normals || !moved || !flat || !turned)
-        return PELT_ERROR_MEMORY;
-    for (size_t i = 0; i < mesh->vertex_count; i++)
-        vec_store(positions + 3 * i, displace(morph, vec_load(mesh->positions + 3 * i)));
-    for (size_t e = 0; e < count; e++)
+    float *normals = SCENE_NEW(context, model, float, count);
+    pelt_model *scratch = NULL;
+    pelt_result result = pelt_model_create(context, &scratch);
+    float *moved = result == PELT_OK ? SCENE_NEW(context, scratch, float, count) : NULL;
+    float *flat = moved ? SCENE_NEW(context, scratch, float, count) : NULL;
+    result = normals && flat ? PELT_OK : PELT_ERROR_MEMORY;
+    for (size_t e = 0; result == PELT_OK && e < count; e++)
         moved[e] = mesh->positions[e] + positions[e];
-    SCENE_TRY(pelt_mesh_normals(context, mesh, NULL, flat));
-    SCENE_TRY(pelt_mesh_normals(context, mesh, moved, turned));
-    for (size_t e = 0; e < count; e++)
-        normals[e] = turned[e] - flat[e];
-    model->morphs.morphs[morph] = (pelt_morph){.name = names[morph],
-                                               .index = morph,
-                                               .vertex_count = mesh->vertex_count,
-                                               .positions = positions,
-                                               .normals = normals};
-    return PELT_OK;
+    if (result == PELT_OK)
+        result = pelt_mesh_normals(context, mesh, NULL, flat);
+    if (result == PELT_OK)
+        result = pelt_mesh_normals(context, mesh, moved, normals);
+    for (size_t e = 0; result == PELT_OK && e < count; e++)
+        normals[e] -= flat[e];
+    if (result == PELT_OK)
+        model->morphs.morphs[index] = (pelt_morph){.name = name,
+                                                   .index = index,
+                                                   .vertex_count = mesh->vertex_count,
+                                                   .positions = positions,
+                                                   .normals = normals};
+    pelt_model_destroy(scratch);
+    return result;
+}
+
+pelt_result scene_head_make(pelt_context *context, pelt_model *scratch, scene_random *random, uint32_t vertex_count,
+                            uint32_t morph_count, pelt_model *model) {
+    static const scene_joint joint = {"head", PELT_NONE, {0, 0, 0}, {0, 1, 0}, 1};
+    scene_solid *solid = SCENE_NEW(context, scratch, scene_solid, 1);
+    if (!solid)
+        return PELT_ERROR_MEMORY;
+    make_solid(random, solid);
+    scene_surface surface;
+    SCENE_TRY(scene_surface_make(context, scratch, solid, scene_points_for(vertex_count), &surface));
+    SCENE_TRY(scene_mesh_from_surface(context, model, &surface, "head", false));
+    SCENE_TRY(scene_skeleton(context, model, &joint, 1));
+    SCENE_TRY(scene_skin_alloc(context, model));
+    for (size_t i = 0; i < model->mesh.vertex_count; i++)
+        model->skin.weights[SCENE_INFLUENCES * i] = 1;
+    model->mesh.parts[0].joint = 0;
+    model->mesh.parts[0].skinned = false;
+    SCENE_TRY(pelt_model_weld(context, model));
+    model->morphs.morphs = SCENE_NEW(context, model, pelt_morph, morph_count);
+    model->morphs.morph_count = morph_count;
+    return model->morphs.morphs ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
 /* Keys every tenth of a second; CUBIC with the slopes of the waves themselves. */
@@ -116,29 +140,18 @@ static pelt_result fill_motion(pelt_context *context, pelt_model *model, uint32_
 }
 
 static pelt_result build(pelt_context *context, pelt_model *scratch, const scene_desc *desc, pelt_model *model) {
-    static const scene_joint joint = {"head", PELT_NONE, {0, 0, 0}, {0, 1, 0}, 1};
+    static const char *const names[MORPHS] = {"jaw_open", "smile", "brows_up"};
     scene_random random = {desc->seed};
-    scene_solid *solid = SCENE_NEW(context, scratch, scene_solid, 1);
-    if (!solid)
-        return PELT_ERROR_MEMORY;
-    make_solid(&random, solid);
-    scene_surface surface;
-    SCENE_TRY(scene_surface_make(context, scratch, solid,
-                                 scene_points_for(scene_count(desc->vertex_count, 3000, 50, SCENE_MAX_VERTICES)),
-                                 &surface));
-    SCENE_TRY(scene_mesh_from_surface(context, model, &surface, "head", false));
-    SCENE_TRY(scene_skeleton(context, model, &joint, 1));
-    SCENE_TRY(scene_skin_alloc(context, model));
-    for (size_t i = 0; i < model->mesh.vertex_count; i++)
-        model->skin.weights[SCENE_INFLUENCES * i] = 1;
-    model->mesh.parts[0].joint = 0;
-    model->mesh.parts[0].skinned = false;
-    SCENE_TRY(pelt_model_weld(context, model));
-    if (!(model->morphs.morphs = SCENE_NEW(context, model, pelt_morph, MORPHS)))
-        return PELT_ERROR_MEMORY;
-    model->morphs.morph_count = MORPHS;
-    for (uint32_t m = 0; m < MORPHS; m++)
-        SCENE_TRY(fill_target(context, scratch, model, m));
+    SCENE_TRY(scene_head_make(context, scratch, &random, scene_count(desc->vertex_count, 3000, 50, SCENE_MAX_VERTICES),
+                              MORPHS, model));
+    for (uint32_t m = 0; m < MORPHS; m++) {
+        float *positions = SCENE_NEW(context, model, float, 3 * (size_t)model->mesh.vertex_count);
+        if (!positions)
+            return PELT_ERROR_MEMORY;
+        for (size_t i = 0; i < model->mesh.vertex_count; i++)
+            vec_store(positions + 3 * i, displace(m, vec_load(model->mesh.positions + 3 * i)));
+        SCENE_TRY(scene_target(context, model, names[m], m, positions));
+    }
     return fill_motion(context, model, scene_count(desc->frame_count, 61, 1, SCENE_MAX_FRAMES));
 }
 

@@ -4,11 +4,11 @@
 #include <string.h>
 
 extern const scene scene_creature, scene_cloth, scene_softbody, scene_production, scene_morph, scene_tube, scene_arm,
-    scene_troll, scene_wring, scene_hand;
+    scene_troll, scene_wring, scene_hand, scene_face;
 
 static const scene *const table[] = {
-    &scene_creature, &scene_cloth, &scene_softbody, &scene_production, &scene_morph,
-    &scene_tube,     &scene_arm,   &scene_troll,    &scene_wring,      &scene_hand,
+    &scene_creature, &scene_cloth, &scene_softbody, &scene_production, &scene_morph, &scene_tube,
+    &scene_arm,      &scene_troll, &scene_wring,    &scene_hand,       &scene_face,
 };
 
 const scene *scene_at(uint32_t index) {

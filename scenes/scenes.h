@@ -38,6 +38,9 @@ const scene *scene_at(uint32_t index);
 /* By name; NULL when there is none. */
 const scene *scene_find(const char *name);
 
+/* The scene `face` with a number of morph targets; 0: 52. */
+pelt_result scene_face_make(pelt_context *context, const scene_desc *desc, uint32_t slider_count, pelt_model **model);
+
 /* Writes poses [count] of a model to an existing folder: NAME.obj has the true shape, NAME.json the pose. */
 pelt_result scene_poses_save(pelt_context *context, const pelt_model *model, const scene_pose *poses, uint32_t count,
                              const char *folder);

@@ -115,6 +115,9 @@ CALL(pelt_eigenskin) {
     pelt_pose_example example = {.name = "rest", .locals = s->rig->skeleton.rest, .positions = s->rig->mesh.positions};
     return pelt_eigenskin(s->context, s->rig, &example, 1, desc, NULL);
 }
+CALL(pelt_decompose_sliders) {
+    return pelt_decompose_sliders(s->context, s->rig, desc, NULL);
+}
 CALL(pelt_crowd_create) {
     pelt_crowd_character character = {(const pelt_model *const *)&s->rig, 1};
     pelt_crowd *crowd;
@@ -273,6 +276,7 @@ MAKE(pelt_jiggle_simulate_desc)
 MAKE(pelt_light_desc)
 MAKE(pelt_retarget_desc)
 MAKE(pelt_simplify_desc)
+MAKE(pelt_sliders_desc)
 MAKE(pelt_components_desc)
 MAKE(pelt_page_desc)
 MAKE(pelt_smooth_desc)
@@ -332,6 +336,7 @@ static const struct contract {
     ROW(pelt_retarget, pelt_retarget_desc, pelt_retarget_options),
     ROW(pelt_simplify, pelt_simplify_desc, pelt_simplify_options),
     ROW(pelt_simplify_levels, pelt_simplify_desc, pelt_simplify_options),
+    ROW(pelt_decompose_sliders, pelt_sliders_desc, pelt_sliders_options),
     ROW(pelt_study_components, pelt_components_desc, pelt_components_options),
     ROW(pelt_picture_measure, pelt_picture_desc, pelt_picture_options),
     ROW(pelt_picture_render, pelt_picture_desc, pelt_picture_options),

@@ -129,6 +129,13 @@ static pelt_result add_bones(fixture *f) {
     return result == PELT_OK ? pelt_jiggle_add_bones(f->test.context, f->model, &bones, NULL, NULL) : result;
 }
 
+static pelt_result sliders(fixture *f) {
+    pelt_sliders_desc desc = pelt_sliders_desc_default();
+    desc.bones = 5;
+    desc.iterations = 2;
+    return pelt_decompose_sliders(f->test.context, f->model, &desc, NULL);
+}
+
 static pelt_result load_cache(fixture *f) {
     return pelt_load_cache_memory(f->test.context, "PC2", 3, "broken.pc2", NULL, f->model) == PELT_OK ? PELT_ERROR_INPUT
                                                                                                       : PELT_OK;
@@ -235,6 +242,7 @@ static const row rows[] = {
     {"eigenskin", "arm", 1000, 8, eigenskin, true, false},
     {"decompose", "cloth", 1000, 20, decompose, false, false},
     {"decompose corrected", "cloth", 1000, 20, decompose_corrected, true, false},
+    {"sliders", "face", 500, 4, sliders, true, false},
     {"jiggle", "tube", 1000, 8, simulate, false, false},
     {"jiggle bones", "tube", 1000, 8, add_bones, true, false},
     {"cache that fails", "tube", 1000, 8, load_cache, false, false},

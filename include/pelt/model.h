@@ -244,6 +244,38 @@ typedef struct pelt_driver {
     const float *coefficients; /* [morph_count][centre_count + 1] the constant last */
 } pelt_driver;
 
+/* ---- Sliders: joint transforms from controls -------------------------------------------------------------- */
+
+/* How a slider moves one joint. */
+typedef struct pelt_slider_move {
+    uint32_t joint;     /* index into pelt_slider_set.joints */
+    pelt_affine change; /* added to the joint's matrix relative to its base when the slider goes from 0 to 1 */
+} pelt_slider_move;
+
+/* A named control, usually between 0 and 1: "jawOpen". */
+typedef struct pelt_slider {
+    const char *name;              /* never NULL */
+    float value;                   /* its value in the rest pose */
+    uint32_t move_count;           /* number of joints that it moves */
+    const pelt_slider_move *moves; /* [move_count] ascending by joint */
+    uint32_t morph_count;          /* number of morph targets that it moves */
+    const uint32_t *morphs;        /* [morph_count] indices into model.morphs, whose weights are the slider's value */
+} pelt_slider;
+
+/* Controls that move joints linearly (pelt_decompose_sliders). With values c_s, the matrix of a joint relative to its base,
+ * a joint above it, is
+ *   rest + Σ_s (c_s − value_s) · change_s
+ * which is no product of scale, rotation and translation in general. Motions hold joint transforms as usual: only
+ * pelt_slider_globals applies sliders. */
+typedef struct pelt_slider_set {
+    uint32_t slider_count;    /* number of sliders; 0: none */
+    uint32_t joint_count;     /* joints that they move */
+    pelt_slider *sliders;     /* [slider] */
+    const uint32_t *joints;   /* [joint_count] joints of the skeleton, ascending; no other joint of it is below them */
+    const uint32_t *bases;    /* [joint_count] an ancestor of each joint, which no slider moves */
+    const pelt_affine *rests; /* [joint_count] matrix of the joint relative to its base in the rest pose */
+} pelt_slider_set;
+
 /* ---- Radiance transfer ------------------------------------------------------------------------------------ */
 
 /* Precomputed radiance transfer of a moving rig (pelt_light). The colour of vertex i in frame k in a light with
@@ -268,15 +300,16 @@ typedef struct pelt_transfer {
 
 /* Parts of the model that were replaced since it was read. Writers copy all other data from the source document. */
 typedef enum pelt_change {
-    PELT_CHANGED_POSITIONS = 1, /* mesh.positions, normals, tangents; counts unchanged */
-    PELT_CHANGED_SKIN = 2,      /* skin */
-    PELT_CHANGED_SKELETON = 4,  /* skeleton: other joints than in the file */
-    PELT_CHANGED_MOTIONS = 8,   /* motions */
-    PELT_CHANGED_MORPHS = 16,   /* morphs */
-    PELT_CHANGED_DRIVERS = 32,  /* drivers */
-    PELT_CHANGED_COLORS = 64,   /* mesh.colors */
-    PELT_CHANGED_VERTICES = 128 /* vertices and triangles: each part has a subset of its vertices in the file, in any
-                                 * order; mesh.origins maps them */
+    PELT_CHANGED_POSITIONS = 1,  /* mesh.positions, normals, tangents; counts unchanged */
+    PELT_CHANGED_SKIN = 2,       /* skin */
+    PELT_CHANGED_SKELETON = 4,   /* skeleton: other joints than in the file */
+    PELT_CHANGED_MOTIONS = 8,    /* motions */
+    PELT_CHANGED_MORPHS = 16,    /* morphs */
+    PELT_CHANGED_DRIVERS = 32,   /* drivers */
+    PELT_CHANGED_COLORS = 64,    /* mesh.colors */
+    PELT_CHANGED_VERTICES = 128, /* vertices and triangles: each part has a subset of its vertices in the file, in any
+                                  * order; mesh.origins maps them */
+    PELT_CHANGED_SLIDERS = 256   /* sliders */
 } pelt_change;
 
 /* Everything read from an input: mesh, vertex animations, rig. */
@@ -291,6 +324,7 @@ typedef struct pelt_model {
     pelt_morph_set morphs;         /* morph targets; morph_count 0: none */
     uint32_t driver_count;         /* number of drivers */
     pelt_driver *drivers;          /* [driver] */
+    pelt_slider_set sliders;       /* controls of joints and morphs; slider_count 0: none */
     const pelt_transfer *transfer; /* written with mesh.colors; NULL: none */
     uint32_t changed;              /* pelt_change bits: set them when you replace data of a model that was read */
     const char *path;              /* file that it was read from; "": none */
@@ -359,6 +393,13 @@ PELT_API void pelt_motion_sample(const pelt_model *model, const pelt_motion *mot
 PELT_API void pelt_pose_weights(const pelt_model *model, const pelt_transform *locals, float *weights);
 /* Computes global transforms [joint] from local ones [joint]. Does not allocate. */
 PELT_API void pelt_skeleton_globals(const pelt_skeleton *skeleton, const pelt_transform *locals, pelt_affine *globals);
+/* Applies sliders at `values` [slider] to global transforms [joint] of pelt_skeleton_globals: replaces those of the joints
+ * that sliders move. Does not allocate. */
+PELT_API void pelt_slider_globals(const pelt_slider_set *sliders, const float *values, pelt_affine *globals);
+/* Sets weights [morph] of the morphs that sliders move; other weights stay unchanged. Does not allocate. */
+PELT_API void pelt_slider_weights(const pelt_slider_set *sliders, const float *values, float *weights);
+/* The index of the slider with this name; PELT_NONE: there is none. */
+PELT_API uint32_t pelt_slider_find(const pelt_slider_set *sliders, const char *name);
 /* Computes palette [bone] = global · inverse bind. Does not allocate. */
 PELT_API void pelt_skin_palette(const pelt_skin *skin, const pelt_affine *globals, pelt_affine *palette);
 

@@ -22,6 +22,7 @@
 #include <pelt/retarget.h>
 #include <pelt/run.h>
 #include <pelt/simplify.h>
+#include <pelt/sliders.h>
 #include <pelt/study.h>
 #include <pelt/view.h>
 #include <pelt/weights.h>

@@ -213,6 +213,12 @@ PELT_API pelt_result pelt_model_pose_locals(pelt_context *context, const pelt_mo
                                             const pelt_transform *locals, const float *weights, pelt_skinning skinning,
                                             float *out_positions, float *out_normals);
 
+/* The same for sliders [slider of model.sliders] and local transforms [joint] of the other joints; `locals` NULL: the rest
+ * pose. Morphs that no slider moves have their rest weights. */
+PELT_API pelt_result pelt_model_pose_sliders(pelt_context *context, const pelt_model *model,
+                                             const pelt_transform *locals, const float *sliders, pelt_skinning skinning,
+                                             float *out_positions, float *out_normals);
+
 /* A clip that evaluates a motion of the model when read. Frames are evenly spaced from the motion's start to its end,
  * both included: ceil(duration · fps) steps, so there are `fps` frames per second where that divides the duration, and
  * slightly more otherwise. The clip lives in the model's memory until it is freed; arrays replaced in the model later do

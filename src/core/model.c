@@ -76,7 +76,8 @@ const char *pelt_model_text(pelt_context *context, pelt_model *model, const char
 _Static_assert(sizeof(void *) != 8 ||
                    (sizeof(pelt_mesh) == 136 && sizeof(pelt_clip) == 64 && sizeof(pelt_skeleton) == 32 &&
                     sizeof(pelt_track) == 40 && sizeof(pelt_motion) == 32 && sizeof(pelt_skin) == 40 &&
-                    sizeof(pelt_morph) == 64 && sizeof(pelt_driver) == 72 && sizeof(pelt_model) == 320),
+                    sizeof(pelt_morph) == 64 && sizeof(pelt_driver) == 72 && sizeof(pelt_slider) == 40 &&
+                    sizeof(pelt_slider_set) == 40 && sizeof(pelt_model) == 360),
                "list the pointers that were added in model_uses");
 
 static bool holds_any(const px_arena *part, const void *const *pointers, size_t count) {
@@ -130,6 +131,13 @@ static bool model_uses(const void *user, const px_arena *part) {
     for (uint32_t n = 0; n < model->driver_count; n++) {
         const pelt_driver *d = &model->drivers[n];
         if (HOLDS(d->centres, d->morphs, d->coefficients))
+            return true;
+    }
+    if (HOLDS(model->sliders.sliders, model->sliders.joints, model->sliders.bases, model->sliders.rests))
+        return true;
+    for (uint32_t n = 0; n < model->sliders.slider_count; n++) {
+        const pelt_slider *s = &model->sliders.sliders[n];
+        if (HOLDS(s->name, s->moves, s->morphs))
             return true;
     }
     for (uint32_t m = 0; m < model->motion_count; m++)

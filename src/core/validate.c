@@ -4,6 +4,7 @@
  */
 #include "core/core.h"
 #include "core/driver.h"
+#include "core/slider.h"
 
 #include <math.h>
 
@@ -280,7 +281,7 @@ static pelt_result check_motions(pelt_context *context, const pelt_model *model)
     return PELT_OK;
 }
 
-/* ---- Skin, morphs, drivers -------------------------------------------------------------------------------- */
+/* ---- Skin, morphs, drivers, sliders ----------------------------------------------------------------------- */
 
 static pelt_result check_weights(pelt_context *context, const pelt_skin *skin, uint32_t vertex_count) {
     uint32_t influence_count = skin->influence_count;
@@ -396,12 +397,59 @@ pelt_result px_drivers_validate(pelt_context *context, const pelt_model *model) 
     return PELT_OK;
 }
 
+static pelt_result check_slider(pelt_context *context, const pelt_model *model, uint32_t s) {
+    const pelt_slider *slider = &model->sliders.sliders[s];
+    if (!slider->name)
+        WRONG("slider %u: has no name", s);
+    if (!isfinite(slider->value))
+        WRONG("slider %u: its value is not finite", s);
+    if ((slider->move_count && !slider->moves) || (slider->morph_count && !slider->morphs))
+        WRONG("slider %u: its moves or morphs are missing", s);
+    for (uint32_t m = 0; m < slider->move_count; m++) {
+        const pelt_slider_move *move = &slider->moves[m];
+        if (move->joint >= model->sliders.joint_count || (m && move->joint <= slider->moves[m - 1].joint))
+            WRONG("slider %u: its move %u is of joint %u of %u, or not sorted", s, m, move->joint,
+                  model->sliders.joint_count);
+        if (find_not_finite(move->change.m, 12) != SIZE_MAX)
+            WRONG("slider %u: its move %u is not finite", s, m);
+    }
+    size_t bad = find_too_large(slider->morphs, slider->morph_count, model->morphs.morph_count);
+    if (bad != SIZE_MAX)
+        WRONG("slider %u: moves morph %u of %u", s, slider->morphs[bad], model->morphs.morph_count);
+    return PELT_OK;
+}
+
+pelt_result px_sliders_validate(pelt_context *context, const pelt_model *model) {
+    const pelt_slider_set *set = &model->sliders;
+    const pelt_skeleton *skeleton = &model->skeleton;
+    if (set->slider_count == 0)
+        return PELT_OK;
+    if (!set->sliders || (set->joint_count && (!set->joints || !set->bases || !set->rests)))
+        WRONG("model: %u sliders, but their lists are missing", set->slider_count);
+    for (uint32_t n = 0; n < set->joint_count; n++) {
+        uint32_t joint = set->joints[n], base = set->bases[n];
+        if (joint >= skeleton->joint_count || (n && joint <= set->joints[n - 1]))
+            WRONG("sliders: move joint %u of %u, or joints that are not sorted", joint, skeleton->joint_count);
+        if (base >= joint || !is_below(skeleton, joint, base))
+            WRONG("sliders: joint %u is not below its base, joint %u", joint, base);
+        for (uint32_t other = 0; other < set->joint_count; other++)
+            if (set->joints[other] == base)
+                WRONG("sliders: move joint %u, which is the base of another", base);
+        if (find_not_finite(set->rests[n].m, 12) != SIZE_MAX)
+            WRONG("sliders: the rest matrix of joint %u is not finite", joint);
+    }
+    for (uint32_t s = 0; s < set->slider_count; s++)
+        PX_TRY(check_slider(context, model, s));
+    return PELT_OK;
+}
+
 pelt_result pelt_model_validate(pelt_context *context, const pelt_model *model) {
     PX_TRY(check_mesh(context, model));
     PX_TRY(check_clips(context, model));
     PX_TRY(check_skeleton(context, &model->skeleton));
     PX_TRY(check_morphs(context, model));
     PX_TRY(px_drivers_validate(context, model));
+    PX_TRY(px_sliders_validate(context, model));
     PX_TRY(check_motions(context, model));
     return check_skin(context, model);
 }

@@ -516,6 +516,7 @@ static void replace_rig(const build *b) {
     if (!b->given->keeps_morphs) {
         model->morphs = (pelt_morph_set){0};
         model->driver_count = 0;
+        model->sliders = (pelt_slider_set){0};
     }
     model->changed |= b->out.changed;
 }

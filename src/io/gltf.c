@@ -280,6 +280,7 @@ static pelt_result read_gltf(const px_read *read) {
     PX_TRY(px_gltf_read_skin(doc, read->model));
     PX_TRY(px_gltf_read_morphs(doc, read->model));
     PX_TRY(px_gltf_read_drivers(doc, read->model));
+    PX_TRY(px_gltf_read_sliders(doc, read->model));
     PX_TRY(px_gltf_read_motions(doc, read->model));
     document->format = px_format_gltf.info.name;
     document->data = doc;

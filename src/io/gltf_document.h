@@ -157,6 +157,12 @@ pelt_result px_gltf_read_skin(px_gltf *doc, pelt_model *model);
 pelt_result px_gltf_read_morphs(px_gltf *doc, pelt_model *model);
 /* Requires the morph targets. */
 pelt_result px_gltf_read_drivers(px_gltf *doc, pelt_model *model);
+pelt_result px_gltf_read_sliders(px_gltf *doc, pelt_model *model);
+/* gltf_driver.c, for both: a member that must be a list, the joint of a node that must be given, and what remains of a failure
+ * of extras: a warning that the file is read `without` them. */
+pelt_result px_gltf_read_list(px_gltf *doc, const px_json *object, const char *key, const px_json **list);
+pelt_result px_gltf_read_joint(px_gltf *doc, const px_json *object, const char *key, uint32_t *joint);
+void px_gltf_warn_extras(px_gltf *doc, const char *without);
 /* Number of attribute pairs JOINTS_n, WEIGHTS_n. */
 uint32_t px_gltf_count_sets(const px_json *attributes);
 /* Whether an unskinned part at this joint is moved to rest space. False if the transform cannot be inverted. `inverse`
@@ -264,8 +270,12 @@ pelt_result px_gltf_emit_instances(px_gltf_writer *w); /* gltf_emit_mesh.c: assi
 pelt_result px_gltf_emit_meshes(px_gltf_writer *w);    /* gltf_emit_mesh.c */
 /* gltf_gather.c: rewrites the attributes and morph targets of a part whose vertices differ from those in the file. */
 pelt_result px_gltf_gather_vertices(px_gltf_writer *w, uint32_t part);
-pelt_result px_gltf_emit_skins(px_gltf_writer *w);                           /* gltf_emit_skin.c */
-pelt_result px_gltf_emit_drivers(px_gltf_writer *w);                         /* gltf_driver.c */
+pelt_result px_gltf_emit_skins(px_gltf_writer *w);   /* gltf_emit_skin.c */
+pelt_result px_gltf_emit_drivers(px_gltf_writer *w); /* gltf_driver.c */
+pelt_result px_gltf_emit_sliders(px_gltf_writer *w); /* gltf_slider.c */
+/* gltf_driver.c: a new object `key` in the extras of the document, or NULL where it is not wanted; `what`: its content, for
+ * a warning. A previous one is removed. */
+px_json *px_gltf_extras(px_gltf_writer *w, const char *key, bool wanted, const char *what);
 void px_gltf_put_transfer(px_gltf_writer *w, uint32_t part, float *scratch); /* gltf_light.c */
 pelt_result px_gltf_emit_light(px_gltf_writer *w);                           /* gltf_light.c */
 pelt_result px_gltf_mend(px_gltf_writer *w);  /* gltf_mend.c: corrects errors of the source */

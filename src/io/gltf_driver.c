@@ -35,12 +35,12 @@ static pelt_result read_floats(px_gltf *doc, const px_json *array, const char *w
     return fits ? PELT_OK : px_gltf_fail(doc, "its %s must be %u numbers", what, count);
 }
 
-static pelt_result read_list(px_gltf *doc, const px_json *object, const char *key, const px_json **list) {
+pelt_result px_gltf_read_list(px_gltf *doc, const px_json *object, const char *key, const px_json **list) {
     *list = px_json_get(object, key);
     return px_json_is(*list, PX_JSON_ARRAY) ? PELT_OK : px_gltf_fail(doc, "its \"%s\" must be a list", key);
 }
 
-static pelt_result read_node(px_gltf *doc, const px_json *object, const char *key, uint32_t *joint) {
+pelt_result px_gltf_read_joint(px_gltf *doc, const px_json *object, const char *key, uint32_t *joint) {
     uint32_t node;
     PX_TRY(px_gltf_index(doc, object, key, doc->nodes.count, &node));
     if (node == PELT_NONE)
@@ -50,7 +50,7 @@ static pelt_result read_node(px_gltf *doc, const px_json *object, const char *ke
 }
 
 static pelt_result read_joint(px_gltf *doc, const pelt_model *model, const px_json *json, pelt_driver *driver) {
-    PX_TRY(read_node(doc, json, "joint", &driver->joint));
+    PX_TRY(px_gltf_read_joint(doc, json, "joint", &driver->joint));
     const char *is = model->skeleton.names[driver->joint], *was = px_json_string(px_json_get(json, "name"), is);
     if (strcmp(is, was) != 0)
         return px_gltf_fail(doc, "was made for joint '%.60s', but its node is '%.60s' now", was, is);
@@ -73,7 +73,7 @@ static pelt_result read_against(px_gltf *doc, const px_json *json, pelt_driver *
 
 static pelt_result read_centres(px_gltf *doc, const px_json *json, pelt_driver *driver) {
     const px_json *list;
-    PX_TRY(read_list(doc, json, "centres", &list));
+    PX_TRY(px_gltf_read_list(doc, json, "centres", &list));
     float *centres = PX_GLTF_NEW(doc, float, 4 * (size_t)list->count);
     if (!centres)
         return doc->failure;
@@ -86,7 +86,7 @@ static pelt_result read_centres(px_gltf *doc, const px_json *json, pelt_driver *
 
 static pelt_result read_targets(px_gltf *doc, const pelt_model *model, const px_json *json, pelt_driver *driver) {
     const px_json *list;
-    PX_TRY(read_list(doc, json, "targets", &list));
+    PX_TRY(px_gltf_read_list(doc, json, "targets", &list));
     size_t width = (size_t)driver->centre_count + 1;
     uint32_t *morphs = PX_GLTF_NEW(doc, uint32_t, list->count);
     float *coefficients = morphs ? PX_GLTF_NEW(doc, float, px_mul_size(list->count, width)) : NULL;
@@ -97,7 +97,7 @@ static pelt_result read_targets(px_gltf *doc, const pelt_model *model, const px_
     driver->morph_count = list->count;
     for (const px_json *item = list->first; item; item = item->next, coefficients += width) {
         uint32_t joint = 0, target = 0;
-        PX_TRY(read_node(doc, item, "node", &joint));
+        PX_TRY(px_gltf_read_joint(doc, item, "node", &joint));
         PX_TRY(px_gltf_index(doc, item, "target", PELT_NONE, &target));
         *morphs = px_morph_find(&model->morphs, joint, target);
         if (*morphs++ == PELT_NONE)
@@ -128,7 +128,7 @@ static pelt_result read_drivers(px_gltf *doc, pelt_model *model, const px_json *
     if (version != VERSION && version != VERSION_RELATIVE)
         return px_gltf_fail(doc, "is not of version %u or %u", VERSION, VERSION_RELATIVE);
     const px_json *list;
-    PX_TRY(read_list(doc, json, "drivers", &list));
+    PX_TRY(px_gltf_read_list(doc, json, "drivers", &list));
     if (!(model->drivers = PX_GLTF_NEW(doc, pelt_driver, list->count)))
         return doc->failure;
     for (const px_json *item = list->first; item; item = item->next) {
@@ -139,16 +139,19 @@ static pelt_result read_drivers(px_gltf *doc, pelt_model *model, const px_json *
     return px_drivers_validate(doc->context, model);
 }
 
+void px_gltf_warn_extras(px_gltf *doc, const char *without) {
+    const char *subject = px_subject(doc->context, NULL); /* the error text already names the file */
+    px_log(doc->context, PELT_LOG_WARNING, "%s; the file is read without %s", pelt_error_text(doc->context), without);
+    px_subject(doc->context, subject);
+}
+
 pelt_result px_gltf_read_drivers(px_gltf *doc, pelt_model *model) {
     const px_json *json = px_json_get(px_json_get(doc->root, "extras"), KEY);
     pelt_result result = json ? read_drivers(doc, model, json) : PELT_OK;
     if (result != PELT_ERROR_INPUT)
         return result;
     model->driver_count = 0;
-    const char *subject = px_subject(doc->context, NULL); /* the error text already names the file */
-    px_log(doc->context, PELT_LOG_WARNING, "%s; the file is read without drivers of morphs",
-           pelt_error_text(doc->context));
-    px_subject(doc->context, subject);
+    px_gltf_warn_extras(doc, "drivers of morphs");
     return PELT_OK;
 }
 
@@ -204,16 +207,22 @@ static void put_driver(px_gltf_writer *w, px_json *list, const pelt_driver *driv
     }
 }
 
-pelt_result px_gltf_emit_drivers(px_gltf_writer *w) {
+px_json *px_gltf_extras(px_gltf_writer *w, const char *key, bool wanted, const char *what) {
     px_json *extras = px_json_get(w->root, "extras");
-    px_json_remove(extras, KEY);
-    if (w->model->driver_count == 0 && px_json_is(extras, PX_JSON_OBJECT) && extras->count == 0)
+    px_json_remove(extras, key);
+    if (!wanted && px_json_is(extras, PX_JSON_OBJECT) && extras->count == 0)
         px_json_remove(w->root, "extras");
-    if (w->model->driver_count == 0)
-        return PELT_OK;
+    if (!wanted)
+        return NULL;
     if (extras && !px_json_is(extras, PX_JSON_OBJECT))
-        px_log(w->context, PELT_LOG_WARNING, "extras of the file are no object, and give way to the drivers of morphs");
-    px_json *json = px_gltf_put(w, px_gltf_member(w, w->root, "extras", PX_JSON_OBJECT), KEY, px_json_object(w->arena));
+        px_log(w->context, PELT_LOG_WARNING, "extras of the file are no object, and give way to the %s", what);
+    return px_gltf_put(w, px_gltf_member(w, w->root, "extras", PX_JSON_OBJECT), key, px_json_object(w->arena));
+}
+
+pelt_result px_gltf_emit_drivers(px_gltf_writer *w) {
+    px_json *json = px_gltf_extras(w, KEY, w->model->driver_count > 0, "drivers of morphs");
+    if (!json)
+        return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
     bool relative = false;
     for (uint32_t d = 0; d < w->model->driver_count; d++)
         relative |= w->model->drivers[d].relative;

@@ -223,6 +223,8 @@ pelt_result px_gltf_make(px_gltf_writer *w) {
         PX_TRY(px_gltf_emit_motions(w));
     if (w->changed & numbered)
         PX_TRY(px_gltf_emit_drivers(w));
+    if (w->changed & (numbered | PELT_CHANGED_SLIDERS))
+        PX_TRY(px_gltf_emit_sliders(w));
     if (w->changed & PELT_CHANGED_COLORS)
         PX_TRY(px_gltf_emit_light(w));
     PX_TRY(px_gltf_mend(w));

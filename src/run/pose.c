@@ -11,13 +11,15 @@
 
 /* ---- Palette and morph weights ---------------------------------------------------------------------------- */
 
-static pelt_result make_palette(px_pose *pose, const pelt_transform *locals) {
+static pelt_result make_palette(px_pose *pose, const pelt_transform *locals, const float *sliders) {
     const pelt_model *model = pose->model;
     pelt_affine *globals = PX_NEW(pose->scratch, pelt_affine, model->skeleton.joint_count);
     pose->palette = PX_NEW(pose->scratch, pelt_affine, model->skin.bone_count);
     if (!globals || !pose->palette)
         return PELT_ERROR_MEMORY;
     pelt_skeleton_globals(&model->skeleton, locals, globals);
+    if (sliders)
+        pelt_slider_globals(&model->sliders, sliders, globals);
     pelt_skin_palette(&model->skin, globals, pose->palette);
     if (pose->skinning != PELT_SKINNING_DUAL_QUATERNION)
         return PELT_OK;
@@ -32,13 +34,14 @@ static pelt_result make_palette(px_pose *pose, const pelt_transform *locals) {
     return PELT_OK;
 }
 
-/* Sets the pose from local transforms [joint] and morph weights [morph]; `weights` must outlive the pose. */
-static pelt_result take_pose(px_pose *pose, const pelt_transform *locals, const float *weights) {
+/* Sets the pose from local transforms [joint], morph weights [morph] and values of sliders (or NULL); `weights` must outlive
+ * the pose. */
+static pelt_result take_pose(px_pose *pose, const pelt_transform *locals, const float *weights, const float *sliders) {
     const pelt_model *model = pose->model;
     for (uint32_t t = 0; t < model->morphs.morph_count; t++)
         if (weights[t] != 0)
             pose->weights = weights;
-    return model->skin.bone_count ? make_palette(pose, locals) : PELT_OK;
+    return model->skin.bone_count ? make_palette(pose, locals, sliders) : PELT_OK;
 }
 
 static pelt_result fill_pose(px_pose *pose, const pelt_motion *motion, float time) {
@@ -48,7 +51,7 @@ static pelt_result fill_pose(px_pose *pose, const pelt_motion *motion, float tim
     if (!locals || !weights)
         return PELT_ERROR_MEMORY;
     pelt_motion_sample(model, motion, time, locals, weights);
-    return take_pose(pose, locals, weights);
+    return take_pose(pose, locals, weights, NULL);
 }
 
 pelt_result px_pose_make(pelt_context *context, const pelt_model *model, const pelt_motion *motion, float time,
@@ -215,16 +218,37 @@ pelt_result pelt_model_pose(pelt_context *context, const pelt_model *model, cons
     return pose_all(context, &pose, out_positions, out_normals);
 }
 
-pelt_result pelt_model_pose_locals(pelt_context *context, const pelt_model *model, const pelt_transform *locals,
-                                   const float *weights, pelt_skinning skinning, float *out_positions,
-                                   float *out_normals) {
+static pelt_result pose_given(pelt_context *context, const pelt_model *model, const pelt_transform *locals,
+                              const float *weights, const float *sliders, pelt_skinning skinning, float *out_positions,
+                              float *out_normals) {
     PX_TRY(check_normals(context, model, out_normals));
     px_pose pose = {.model = model, .skinning = skinning, .scratch = px_arena_create(context)};
     if (!pose.scratch)
         return PELT_ERROR_MEMORY;
-    pelt_result result = take_pose(&pose, locals, weights);
+    pelt_result result = take_pose(&pose, locals, weights, sliders);
     if (result == PELT_OK)
         return pose_all(context, &pose, out_positions, out_normals);
     px_pose_free(&pose);
+    return result;
+}
+
+pelt_result pelt_model_pose_locals(pelt_context *context, const pelt_model *model, const pelt_transform *locals,
+                                   const float *weights, pelt_skinning skinning, float *out_positions,
+                                   float *out_normals) {
+    return pose_given(context, model, locals, weights, NULL, skinning, out_positions, out_normals);
+}
+
+pelt_result pelt_model_pose_sliders(pelt_context *context, const pelt_model *model, const pelt_transform *locals,
+                                    const float *sliders, pelt_skinning skinning, float *out_positions,
+                                    float *out_normals) {
+    float *weights = PX_ALLOC(context, float, model->morphs.morph_count);
+    if (!weights)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t m = 0; m < model->morphs.morph_count; m++)
+        weights[m] = model->morphs.morphs[m].weight;
+    pelt_slider_weights(&model->sliders, sliders, weights);
+    pelt_result result = pose_given(context, model, locals ? locals : model->skeleton.rest, weights, sliders, skinning,
+                                    out_positions, out_normals);
+    px_free(context, weights);
     return result;
 }

@@ -253,6 +253,27 @@ async function morphs() {
     await page.close();
 }
 
+/** Sliders move bones as `pelt pose --slider` does; resetting plays the animation again. */
+async function sliders() {
+    const [rig, posed] = ["sliders.glb", "slid.glb"].map((name) => path.join(support.folder, name));
+    const face = support.scene("face", "--vertices", "900", "--sliders", "8", "--frames", "6");
+    node.run(support.pelt, ["decompose", "-q", face, "--sliders", "--bones", "12", "--morphs", "1", "-o", rig]);
+    const page = await support.open(browser, support.makePage("sliders.html", rig), { hash: "#frame=3" });
+    await page.click("#tab-sliders");
+    assert.equal(await page.locator("#page-sliders label").count(), 8);
+    const before = await positions(page, 3);
+    const names = await page.locator("#page-sliders label").allTextContents();
+    for (const [slider, value] of [[0, 0.75], [3, 1], [5, 0.25]]) await page.locator(`#slider-${slider}`).fill(String(value));
+    assert.equal(await page.locator("#slider-0 + output").textContent(), "0.75");
+    const given = [`${names[0]}=0.75`, `${names[3]}=1`, `${names[5]}=0.25`].flatMap((text) => ["--slider", text]);
+    node.run(support.pelt, ["pose", "-q", rig, ...given, "-o", posed]);
+    assert(support.difference(node.positionsOf(posed), await positions(page, 3)) < 1e-5, "not as pelt pose --slider");
+    await page.getByRole("button", { name: "Follow the animation" }).first().click();
+    assert.equal(support.difference(before, await positions(page, 3)), 0);
+    assert.equal(await page.locator("#slider-0 + output").textContent(), "0.00");
+    await page.close();
+}
+
 /** Morphs follow joints that a person turns, as `pelt pose` has them; animations play as they are. */
 async function drivers() {
     const page = await support.open(browser, support.makePage("drivers.html", support.drivers), { hash: "#frame=0" });
@@ -443,6 +464,7 @@ await support.checks(browser, {
     bones,
     posing,
     morphs,
+    sliders,
     drivers,
     links,
     picture,

@@ -84,6 +84,19 @@ export const verbs = [
         ],
     },
     {
+        name: "decompose, sliders",
+        about: "`pelt decompose RIG --sliders -o out.glb`; errors over all sliders at 1 as per cent of the height of the morphed parts",
+        takes: ({ info }) => (info?.morphs?.length ?? 0) > 0 && !(info.drivers?.length > 0),
+        output: "out.glb",
+        args: ({ input, out }) => ["decompose", input.files[0], "--sliders", "-o", out],
+        judge: async (t) => [
+            ["bones", t.report.result.bones, 1, 40],
+            ["mean, %", t.report.result.mean_percent, 0, 1],
+            ["largest, %", t.report.result.largest_percent, 0, 10],
+            ...(await soundRig(t)),
+        ],
+    },
+    {
         name: "bind",
         about: "`pelt bind RIG -o out.glb`; L1 is the mean distance to the weights that the file had (not on RecursiveSkeletons, whose copies of one mesh lie inside each other)",
         takes: (input) => isBlended(input) && !/RecursiveSkeletons/.test(input.name),

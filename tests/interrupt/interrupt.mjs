@@ -32,6 +32,7 @@ const ROWS = [
     ["bake", ["rig.glb", "-o", "out/a.pc2", "--mesh", "out/a.obj"], ["a.pc2+a.obj"]],
     ["decompose", ["mesh.obj", "clip.pc2", "-o", "out/a.glb", "-b", "2", "--iterations", "2"], ["a.glb"]],
     ["decompose", ["mesh.obj", "clip.pc2", "-o", "out/a.glb", "-b", "2", "--iterations", "2", "--corrections", "2"], ["a.glb"]],
+    ["decompose", ["face.glb", "-o", "out/a.glb", "--sliders", "-b", "4", "--iterations", "2"], ["a.glb"]],
     ["decompose", ["mesh.obj", "clip.pc2", "-o", "out/a.glb", "--iterations", "2", "--max-error", "5%"], ["a.glb"]],
     ["bind", ["rig.glb", "-o", "out/a.glb", "--resolution", "16"], ["a.glb"]],
     ["bind", ["rig.glb", "-o", "out/a.glb", "--resolution", "16", "--also", "rig.glb=out/b.glb"], ["a.glb", "b.glb"]],
@@ -66,6 +67,7 @@ const READS = [
 
 function makeInputs() {
     run(scenes, rig);
+    run(scenes, ["face", "-o", "face.glb", "--vertices", "500", "--sliders", "4", "--frames", "3"]);
     run(pelt, ["bake", "-q", "rig.glb", "-o", "clip.pc2", "--mesh", "mesh.obj", "--fps", "4"]);
     run(pelt, ["convert", "-q", "rig.glb", "walk.bvh"]);
     mkdirSync("poses");

@@ -12,6 +12,7 @@ import {
 } from "three";
 import { type GLTF, GLTFLoader, type GLTFParser } from "three/examples/jsm/loaders/GLTFLoader.js";
 import { MeshoptDecoder } from "three/examples/jsm/libs/meshopt_decoder.module.js";
+import { Controls } from "./controls";
 import { Driven } from "./driven";
 import { Relight } from "./relight";
 
@@ -65,6 +66,8 @@ export interface Model {
     joints: Joint[];
     /** Pose drivers. */
     driven?: Driven;
+    /** Sliders that move joints. */
+    controls?: Controls;
     /** Radiance transfer. */
     light?: Relight;
     /** Influences per vertex, K. */
@@ -329,6 +332,7 @@ export async function loadModel(glb: ArrayBuffer): Promise<Model> {
     rig.findParents();
     const model = makeModel(gltf, makeParts(drawn), rig);
     model.driven = await Driven.find(gltf, model.parts);
+    model.controls = await Controls.find(gltf);
     model.light = Relight.find(gltf, model.parts, model.vertexCount);
     model.parts.forEach((part, p) => {
         part.twin = model.parts.find((other, o) => o < p && bones[o] === bones[p] && shareVertices(other, part));

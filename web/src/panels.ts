@@ -1,6 +1,7 @@
 /** The panel beside the view: report, bones, morphs, the picked vertex. */
 import { chart } from "./charts";
 import { category, css } from "./colors";
+import type { Controls } from "./controls";
 import { byId, figure, h } from "./dom";
 import type { ErrorCurve } from "./errors";
 import type { Morph } from "./pose";
@@ -47,21 +48,26 @@ function section(title: string, ...content: (HTMLElement | undefined)[]): HTMLEl
 export class Panels {
     onJoint: (joint: number) => void = () => {};
     onMorph: (morph: Morph, value: number) => void = () => {};
+    onSlider: (slider: number, value: number) => void = () => {};
     onReset: () => void = () => {};
     /** Rotation of the selected joint, in degrees about x, y and z. */
     onTurn: (degrees: number[]) => void = () => {};
     private tabs: Tab[] = [];
     private turns: { input: HTMLInputElement; output: HTMLOutputElement }[] = [];
     private morphValue: ((morph: Morph) => number) | undefined;
+    private shows: (() => void)[] = [];
     private sliders: { morph: Morph; input: HTMLInputElement; output: HTMLOutputElement }[] = [];
 
     /** Replaces the pages by those of a subject. */
     setSubject(subject: Subject): void {
         this.sliders = [];
+        this.shows = [];
         this.turns = [];
         this.morphValue = undefined;
         const pages: [string, HTMLElement][] = [["Report", this.reportPage(subject)]];
         if (subject.model.joints.length > 0) pages.push(["Bones", this.bonesPage(subject)]);
+        const { controls } = subject.model;
+        if (controls) pages.push(["Sliders", this.controlsPage(controls)]);
         if (subject.poser.morphs.length > 0) pages.push(["Morphs", this.morphsPage(subject.poser.morphs)]);
         pages.push(["Vertex", h("p", { class: "empty" }, "Click the surface to inspect a vertex.")]);
         this.tabs = pages.map(([name, content]) => {
@@ -253,6 +259,31 @@ export class Panels {
         });
         const reset = h("button", { type: "button", onclick: () => this.onReset() }, "Follow the animation");
         return h("div", { class: "morphs" }, h("div", { class: "row" }, reset), ...rows);
+    }
+
+    private controlsPage(controls: Controls): HTMLElement {
+        const rows = controls.names.map((name, slider) => {
+            const input = h("input", { type: "range", min: 0, max: 1, step: 0.01, id: `slider-${slider}` });
+            const output = h("output", { for: input.id });
+            const show = () => {
+                input.value = String(controls.value(slider));
+                output.value = controls.value(slider).toFixed(2);
+            };
+            input.addEventListener("input", () => {
+                this.onSlider(slider, input.valueAsNumber);
+                show();
+            });
+            this.shows.push(show);
+            show();
+            return h("div", { class: "slider" }, h("label", { for: input.id }, name), input, output);
+        });
+        const reset = h("button", { type: "button", onclick: () => this.onReset() }, "Follow the animation");
+        return h("div", { class: "morphs" }, h("div", { class: "row" }, reset), ...rows);
+    }
+
+    /** Sliders show their values again. */
+    showControls(): void {
+        for (const show of this.shows) show();
     }
 
     showMorphs(value: (morph: Morph) => number): void {

@@ -28,6 +28,8 @@ export class Poser {
     private motion = -1;
     /** The user has rotated joints of the current pose. */
     private turned = false;
+    /** User input counts in the current pose. */
+    private touched = false;
     readonly table: MorphTable;
     /** [bone][3][4] and, for normals, [bone][3][3]: how bones move the vertices in the current pose. */
     readonly palette: Float64Array;
@@ -52,6 +54,7 @@ export class Poser {
         this.morphs = listMorphs(model);
         // Animations of the file bring the weights along that drivers gave them; poses of a person's own, and motions of other
         // files, do not.
+        this.correctors.push(() => this.touched && model.controls?.apply());
         const own = model.animations.length;
         this.correctors.push(
             () =>
@@ -67,6 +70,7 @@ export class Poser {
             this.action.time = moment.time;
             this.mixer.update(0);
         }
+        this.touched = !untouched;
         this.turned = !untouched && this.turns.size > 0;
         if (!untouched) this.redo();
         for (const correct of this.correctors) correct(this.model);
@@ -218,11 +222,13 @@ export class Poser {
         this.undo();
         this.turns.clear();
         this.settings.clear();
+        this.model.controls?.clear();
     }
 
     /** The mixer writes only changes, so its previous values must be restored. */
     private undo(): void {
         this.model.driven?.undo();
+        this.model.controls?.undo();
         for (const [node, { base }] of this.turns) node.quaternion.copy(base);
         for (const [morph, { base }] of this.settings)
             morph.parts.forEach(({ object }, p) => (object.morphTargetInfluences![morph.index] = base[p]));

@@ -71,6 +71,7 @@ export class Viewer {
             this.setMode("weights");
         };
         panels.onMorph = (morph, value) => this.setMorph(morph, value);
+        panels.onSlider = (slider, value) => this.setSlider(slider, value);
         panels.onReset = () => this.resetPose();
         panels.onTurn = (degrees) => this.setAngles(degrees);
         this.timeline.error = (frame) => this.measures.frameErrors[frame] ?? NaN;
@@ -535,8 +536,14 @@ export class Viewer {
         });
     }
 
+    setSlider(slider: number, value: number): void {
+        this.subject.model.controls?.setValue(slider, value);
+        this.showFrame();
+    }
+
     resetPose(): void {
         this.subject.poser.reset();
+        this.panels.showControls();
         this.showFrame();
         announce("pose reset");
     }
