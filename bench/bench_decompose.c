@@ -6,14 +6,13 @@
  *   bench_decompose [NAME]            only animations whose name begins like this
  *   bench_decompose phases [NAME]     affine bones: CPU seconds and floating-point operations of each phase
  *
- * Operations are counted where the library calls BLAS: this program has functions of the same names, which count and call
- * the real ones. Those of LAPACK and of the library's own loops are not counted. The peak is that of a matrix product of
- * 768 × 768 in the same run, on one thread.
+ * Operations are those of matrix products, Cholesky factorisations and moments. Those of the vertex step's own loops are not
+ * counted. The peak is that of a matrix product of 768 × 768 in the same run, on one thread.
  */
 #include "animations.h"
 
-#include <cblas.h>
-#include <dlfcn.h>
+#include "decompose/fit.h"
+
 #include <math.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -51,44 +50,34 @@ static int run_kind(pelt_context *context, const animation *a, size_t kind) {
 
 static _Atomic uint64_t operations;
 
-typedef void any_function(void);
+/* The linker sends calls of px_NAME here (--wrap in CMakeLists.txt). */
+#define WRAPPED(result, name, ...)                                                                                     \
+    result __real_##name(__VA_ARGS__);                                                                                 \
+    result __wrap_##name(__VA_ARGS__);                                                                                 \
+    result __wrap_##name(__VA_ARGS__)
 
-static any_function *real(const char *name) {
-    void *symbol = dlsym(RTLD_NEXT, name);
-    any_function *function;
-    if (!symbol)
-        abort();
-    memcpy(&function, &symbol, sizeof function); /* POSIX: of one size and representation */
-    return function;
+WRAPPED(void, px_gemm, double alpha, px_matrix a, px_matrix b, double beta, px_matrix c) {
+    operations += 2 * (uint64_t)c.rows * c.columns * a.columns;
+    __real_px_gemm(alpha, a, b, beta, c);
 }
 
-/* The real function, found at the first call. */
-#define REAL(name)                                                                                                     \
-    static any_function *_Atomic found;                                                                                \
-    if (!found)                                                                                                        \
-        found = real(#name);                                                                                           \
-    __typeof__(name) *function = (__typeof__(name) *)found
-
-void cblas_dgemm(CBLAS_ORDER order, CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k,
-                 double alpha, const double *a, blasint lda, const double *b, blasint ldb, double beta, double *c,
-                 blasint ldc) {
-    REAL(cblas_dgemm);
-    operations += 2 * (uint64_t)m * (uint64_t)n * (uint64_t)k;
-    function(order, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+WRAPPED(void, px_syrk, double alpha, px_matrix a, double beta, px_matrix c) {
+    operations += ((uint64_t)a.rows + 1) * a.rows * a.columns;
+    __real_px_syrk(alpha, a, beta, c);
 }
 
-void cblas_dsyrk(CBLAS_ORDER order, CBLAS_UPLO half, CBLAS_TRANSPOSE ta, blasint n, blasint k, double alpha,
-                 const double *a, blasint lda, double beta, double *c, blasint ldc) {
-    REAL(cblas_dsyrk);
-    operations += ((uint64_t)n + 1) * (uint64_t)n * (uint64_t)k;
-    function(order, half, ta, n, k, alpha, a, lda, beta, c, ldc);
+WRAPPED(bool, px_cholesky_solve, px_matrix a, px_matrix b) {
+    operations += (uint64_t)a.rows * a.rows * a.rows / 3 + 2 * (uint64_t)a.rows * a.rows * b.columns;
+    return __real_px_cholesky_solve(a, b);
 }
 
-void cblas_dtrsm(CBLAS_ORDER order, CBLAS_SIDE side, CBLAS_UPLO half, CBLAS_TRANSPOSE ta, CBLAS_DIAG diagonal,
-                 blasint m, blasint n, double alpha, const double *a, blasint lda, double *b, blasint ldb) {
-    REAL(cblas_dtrsm);
-    operations += (uint64_t)m * (uint64_t)n * (uint64_t)(side == CblasLeft ? m : n);
-    function(order, side, half, ta, diagonal, m, n, alpha, a, lda, b, ldb);
+/* S: 4 × 4 elements for each pair of influences of a vertex. Q: 4 × d for each influence. */
+WRAPPED(pelt_result, px_fit_moments, px_fit *fit) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < fit->vertex_count; i++)
+        sum += fit->now.counts[i] * ((uint64_t)32 * fit->now.counts[i] + 8 * (uint64_t)fit->dimension);
+    operations += sum;
+    return __real_px_fit_moments(fit);
 }
 
 static double seconds(clockid_t clock) {
@@ -171,8 +160,8 @@ static double measure_peak(void) {
         a[e] = (double)(e % 17) - 8;
     for (int n = 0; n < rounds; n++) {
         double start = seconds(CLOCK_PROCESS_CPUTIME_ID);
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size, size, size, 1, a, size, a + size * size, size, 0,
-                    a + 2 * size * size, size);
+        px_gemm(1, px_matrix_of(a, size, size), px_matrix_of(a + size * size, size, size), 0,
+                px_matrix_of(a + 2 * size * size, size, size));
         best = fmax(best, 2.0 * size * size * size / (seconds(CLOCK_PROCESS_CPUTIME_ID) - start));
     }
     free(a);
@@ -210,7 +199,7 @@ static int run_phase_table(const char *name) {
     double peak = measure_peak();
     int code = 0;
     printf("Peak of a thread: %.1f GFLOP/s.\n\n"
-           "| animation    | phase  |   CPU s | GFLOP of BLAS | GFLOP/s | of the peak | CPU s, two threads | times as "
+           "| animation    | phase  |   CPU s | GFLOP | GFLOP/s | of the peak | CPU s, two threads | times as "
            "fast |\n"
            "|--------------|--------|--------:|--------:|------:|-------:|--------:|------:|\n",
            1e-9 * peak);
@@ -223,7 +212,6 @@ static int run_phase_table(const char *name) {
 int main(int count, char **texts) {
     bool phases = count > 1 && strcmp(texts[1], "phases") == 0;
     const char *name = count > 1 + phases ? texts[1 + phases] : NULL;
-    pelt_blas_single_thread();
     if (phases)
         return run_phase_table(name);
     pelt_context *context;

@@ -256,7 +256,6 @@ static const char *read_arguments(pelt_context *context, int count, char **texts
 }
 
 int main(int count, char **texts) {
-    pelt_blas_single_thread();
     pelt_context *context;
     if (pelt_context_create(NULL, &context) != PELT_OK)
         return 1;

@@ -226,7 +226,6 @@ static void print_transfer(pelt_context *context) {
 }
 
 int main(int argument_count, char **arguments) {
-    pelt_blas_single_thread();
     pelt_context *context;
     if (pelt_context_create(NULL, &context) != PELT_OK)
         return 1;

@@ -148,7 +148,6 @@ int main(int argc, char **argv) {
         return 1;
     }
     pelt_context *context;
-    pelt_blas_single_thread();
     if (pelt_context_create(NULL, &context) != PELT_OK)
         return 1;
     printf(

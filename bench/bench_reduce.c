@@ -138,7 +138,6 @@ static pelt_result compare_plain(pelt_context *context, const animation *a) {
 
 int main(int count, char **texts) {
     bool orthogonality = count > 1 && strcmp(texts[1], "orthogonality") == 0;
-    pelt_blas_single_thread();
     pelt_context *context;
     if (pelt_context_create(NULL, &context) != PELT_OK)
         return 1;

@@ -113,7 +113,6 @@ static int run_big(void) {
 }
 
 int main(void) {
-    pelt_blas_single_thread();
     const char *big = getenv("PELT_BENCH_BIG");
     int code = 0;
     printf("|       N |     F |    d |  reduce |    seed |   solve |   total |      MB |\n"

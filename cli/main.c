@@ -282,7 +282,6 @@ static exit_code close_stdout(const cli_session *session, exit_code code) {
 int main(int argc, char **argv) {
     cli_session session = {.out = stdout};
     install_signals();
-    pelt_blas_single_thread();
     terminal_start(&session);
     if (pelt_context_create(NULL, &session.context) != PELT_OK)
         end_without_memory();

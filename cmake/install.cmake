@@ -21,6 +21,6 @@ function(pelt_package name)
 endfunction()
 
 pelt_package(pelt-run pelt_run_shared pelt_run_static)
-if(PELT_BLAS)
+if(NOT PELT_RUN_ONLY)
     pelt_package(pelt pelt_shared pelt_static)
 endif()

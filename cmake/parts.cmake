@@ -3,7 +3,7 @@
 #   PELT_LIBRARIES     libraries without one: by path here, by name in installed packages
 #   PELT_PC_LIBRARIES  both, for pkg-config
 #   PELT_PC_PACKAGES   CMake packages that installed packages look for
-option(PELT_BLAS "Dense algebra (OpenBLAS and LAPACKE). Off: only the run-time library libpelt-run is built" ON)
+option(PELT_RUN_ONLY "Build only the run-time library libpelt-run" OFF)
 option(PELT_PAGE "Pages for browsers (bundled by node). Without node and npm packages: off" ON)
 option(PELT_PNG "Pictures (libpng)" ON)
 option(PELT_DRACO "Read glTF files with KHR_draco_mesh_compression (libdraco, C++)" ON)
@@ -31,15 +31,13 @@ endmacro()
 
 find_package(Threads REQUIRED)
 find_program(NODE node)
-if(PELT_BLAS)
+if(NOT PELT_RUN_ONLY)
     if(PELT_MESHOPTIMIZER)
         pelt_find_package(PELT_MESHOPTIMIZER meshoptimizer meshoptimizer::meshoptimizer meshoptimizer libmeshoptimizer-dev)
     endif()
     if(PELT_PNG)
         pelt_find_package(PELT_PNG PNG PNG::PNG png libpng-dev)
     endif()
-    pelt_find_library(PELT_BLAS lapacke liblapacke-dev)
-    pelt_find_library(PELT_BLAS openblas libopenblas-dev)
     if(PELT_DRACO)
         enable_language(CXX)
         set(CMAKE_CXX_STANDARD 17)

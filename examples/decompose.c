@@ -6,7 +6,6 @@
 int main(void) {
     pelt_context *context = NULL;
     pelt_model *arm = NULL, *cloth = NULL;
-    pelt_blas_single_thread(); /* results do not depend on the number of cores */
     if (pelt_context_create(NULL, &context) != PELT_OK || !(arm = arm_create(context)) ||
         pelt_model_create(context, &cloth) != PELT_OK)
         return arm_fail(context);

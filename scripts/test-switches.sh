@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 parts='^(example_|install$|headers$|test_gltf|test_page|test_painted|test_view|cli_view|cli_page|cli_draco|cli_edit|cli_report)'
 combinations() {
     cat <<-TABLE
-	run|.|-DPELT_BLAS=OFF
+	run|.|-DPELT_RUN_ONLY=ON
 	minimal|^(example_|install|headers|test_|cli_|replay_)|-DPELT_PAGE=OFF -DPELT_PNG=OFF -DPELT_DRACO=OFF -DPELT_MESHOPTIMIZER=OFF
 	no-page|$parts|-DPELT_PAGE=OFF
 	no-png|$parts|-DPELT_PNG=OFF

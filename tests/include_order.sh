@@ -26,7 +26,6 @@ check() {
         BEGIN {
             owner["base"] = owner["model"] = owner["measure"] = "core" # headers that are not named as their modules
             owner["edit"] = "rest"
-            owner["blas"] = "numeric"
             owner["pelt"] = owner["runtime"] = "everything"
         }
         NR == FNR {

@@ -2,8 +2,7 @@
  * input. */
 #include "support.h"
 
-#include "numeric/numeric.h"
-#include "scenes.h"
+#include "numeric/kernels.h"
 
 #include <float.h>
 #include <math.h>
@@ -122,7 +121,7 @@ static void cholesky_solves(void **state) {
     (void)state;
     static double a[MOST], spd[MOST], factor[MOST], x[MOST], b[MOST], turned[MOST], l[MOST], back[MOST];
     test_random random = {4};
-    static const size_t sizes[] = {0, 1, 2, 5, 12, 40};
+    static const size_t sizes[] = {0, 1, 2, 5, 12, 40, 60};
     for (size_t t = 0; t < sizeof sizes / sizeof sizes[0]; t++)
         for (double size = 1e-120; size < 1e130; size *= 1e60) {
             size_t n = sizes[t], k = 3;
@@ -253,6 +252,128 @@ static pelt_result decompose(pelt_context *context, void *user) {
 static void lack_of_memory(void **state) {
     (void)state;
     test_fail_each_allocation(1, decompose, NULL);
+}
+
+/* Larger than the blocks of the algorithms: graded, with clusters of equal values, of low rank, ill-conditioned. */
+static void large_eigenvalues(void **state) {
+    (void)state;
+    enum { MOST_ROWS = 300 };
+    static double a[MOST_ROWS * MOST_ROWS], q[MOST_ROWS * MOST_ROWS], vectors[MOST_ROWS * MOST_ROWS];
+    static double product[MOST_ROWS * MOST_ROWS], values[MOST_ROWS], wanted[MOST_ROWS];
+    static const size_t sizes[] = {33, 64, 129, MOST_ROWS};
+    test_context test;
+    test_begin(&test, 2);
+    test_random random = {8};
+    for (size_t t = 0; t < sizeof sizes / sizeof sizes[0]; t++)
+        for (int kind = 0; kind < 4; kind++) {
+            size_t n = sizes[t];
+            px_matrix basis = px_matrix_of(q, n, n), rows = px_matrix_of(vectors, n, n);
+            fill(&random, vectors, n * n);
+            for (size_t r = 0; r < n; r++) /* eigenvectors of anything are an orthonormal basis */
+                for (size_t c = 0; c <= r; c++)
+                    q[r * n + c] = vectors[r * n + c];
+            test_ok(&test, px_symmetric_eigen(test.context, basis, values));
+            for (size_t e = 0; e < n; e++) {
+                double x = (double)e / (double)n;
+                wanted[e] = kind == 0   ? pow(10, 12 * (x - 1))
+                            : kind == 1 ? floor(4 * x)
+                            : kind == 2 ? x > 0.9
+                                        : x - 0.5;
+                for (size_t c = 0; c < n; c++)
+                    product[e * n + c] = wanted[e] * q[e * n + c];
+            }
+            px_gemm(1, px_transposed(basis), px_matrix_of(product, n, n), 0, px_matrix_of(a, n, n));
+            memcpy(vectors, a, n * n * sizeof *a);
+            test_ok(&test, px_symmetric_eigen(test.context, rows, values));
+            double tolerance = 20 * DBL_EPSILON * sqrt((double)n) * 3; /* the largest eigenvalue is at most 3 */
+            for (size_t e = 0; e < n; e++)
+                if (!(fabs(values[e] - wanted[e]) <= tolerance))
+                    fail_msg("size %zu, kind %d: value %zu is off by %.2g", n, kind, e, values[e] - wanted[e]);
+            px_gemm(1, rows, px_matrix_of(a, n, n), 0, px_matrix_of(product, n, n));
+            for (size_t e = 0; e < n * n; e++)
+                if (!(fabs(product[e] - values[e / n] * vectors[e]) <= tolerance))
+                    fail_msg("size %zu, kind %d: vector %zu is off by %.2g", n, kind, e / n,
+                             product[e] - values[e / n] * vectors[e]);
+            px_gemm(1, rows, px_transposed(rows), 0, px_matrix_of(product, n, n));
+            for (size_t e = 0; e < n * n; e++)
+                assert_true(fabs(product[e] - (e % (n + 1) == 0)) <= tolerance);
+        }
+    test_end(&test);
+}
+
+/* Rows of very different size: every singular value keeps its digits. */
+static void graded_singular_values(void **state) {
+    (void)state;
+    enum { ROWS = 12, COLUMNS = 20 };
+    double a[ROWS * COLUMNS], u[ROWS * ROWS], s[ROWS], vt[ROWS * COLUMNS], want[ROWS], left[ROWS * ROWS];
+    test_context test;
+    test_begin(&test, 1);
+    test_random random = {9};
+    fill(&random, a, ROWS * COLUMNS);
+    test_ok(&test, px_svd(test.context, px_matrix_of(a, ROWS, COLUMNS), px_matrix_of(left, ROWS, ROWS), s,
+                          px_matrix_of(vt, ROWS, COLUMNS)));
+    for (size_t e = 0; e < ROWS * COLUMNS; e++)
+        a[e] = vt[e] * (want[e / COLUMNS] = pow(10, -(double)(e / COLUMNS)));
+    test_ok(&test, px_svd(test.context, px_matrix_of(a, ROWS, COLUMNS), px_matrix_of(u, ROWS, ROWS), s,
+                          px_matrix_of(vt, ROWS, COLUMNS)));
+    for (size_t e = 0; e < ROWS; e++)
+        assert_true(fabs(s[e] - want[e]) <= 1e-14 * want[e]);
+    test_end(&test);
+}
+
+/* ---- Kernels ----------------------------------------------------------------------------------------------- */
+
+/* Kernels of this machine, from the widest to those for any machine. */
+static size_t find_kernels(const px_dense_kernels *out[3]) {
+    size_t count = 0;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f"))
+        out[count++] = &px_dense_kernels_avx512;
+    if (__builtin_cpu_supports("avx2"))
+        out[count++] = &px_dense_kernels_avx2;
+#endif
+    out[count++] = &px_dense_kernels_any;
+    return count;
+}
+
+static void kernels_agree(void **state) {
+    (void)state;
+    enum { SIZE = 210 * 210 };
+    static double a[SIZE], b[SIZE], c[SIZE], first[SIZE], turns[64][2];
+    static const size_t sizes[][3] = {{1, 1, 1}, {9, 25, 130}, {8, 24, 128}, {5, 13, 7}, {70, 200, 210}, {17, 3, 200}};
+    const px_dense_kernels *kernels[3];
+    size_t count = find_kernels(kernels);
+    assert_true(px_dense_kernels_here() == kernels[0]);
+    test_random random = {10};
+    fill(&random, a, SIZE);
+    fill(&random, b, SIZE);
+    for (size_t t = 0; t < sizeof sizes / sizeof sizes[0]; t++)
+        for (int flips = 0; flips < 4; flips++)
+            for (size_t k = 0; k < count; k++) {
+                size_t m = sizes[t][0], n = sizes[t][1], deep = sizes[t][2];
+                px_matrix x = flips & 1 ? px_transposed(px_matrix_of(a, deep, m)) : px_matrix_of(a, m, deep);
+                px_matrix y = flips & 2 ? px_transposed(px_matrix_of(b, n, deep)) : px_matrix_of(b, deep, n);
+                memcpy(c, a, sizeof c);
+                kernels[k]->multiply(-0.3, x, y, flips == 3 ? 0 : 0.7, px_matrix_of(c, m, n));
+                if (k == 0)
+                    memcpy(first, c, sizeof c);
+                assert_memory_equal(c, first, sizeof c);
+            }
+    for (size_t e = 0; e < 64; e++) {
+        turns[e][0] = cos((double)e);
+        turns[e][1] = sin((double)e);
+    }
+    px_rotations sequences[2] = {{0, 40, (const double(*)[2])turns}, {7, 30, (const double(*)[2])turns}};
+    for (size_t columns = 1; columns < 80; columns += 13)
+        for (size_t k = 0; k < count; k++) {
+            memcpy(c, a, sizeof c);
+            kernels[k]->rotate(sequences, 2, c, 100, 3, columns);
+            if (k == 0)
+                memcpy(first, c, sizeof c);
+            assert_memory_equal(c, first, sizeof c);
+            double x = kernels[k]->dot(a, b, columns), y = kernels[0]->dot(a, b, columns);
+            assert_memory_equal(&x, &y, sizeof x);
+        }
 }
 
 /* ---- From many threads ------------------------------------------------------------------------------------ */
@@ -441,30 +562,6 @@ static void inverses(void **state) {
     assert_memory_equal(out, zero, sizeof zero);
 }
 
-int openblas_get_num_threads(void);
-void openblas_set_num_threads(int count);
-
-/* The thread count of OpenBLAS is global to the process: a solver does not change it, pelt_blas_single_thread does. */
-static void blas_threads_are_the_hosts(void **state) {
-    (void)state;
-    if (test_under_thread_sanitizer())
-        skip(); /* it reports the synchronisation in OpenBLAS, which is not instrumented, as races */
-    openblas_set_num_threads(2);
-    assert_int_equal(openblas_get_num_threads(), 2);
-    test_context test;
-    test_begin(&test, 2);
-    pelt_model *cloth;
-    test_ok(&test, scene_find("cloth")->make(test.context, &(scene_desc){200, 20, 1}, &cloth));
-    pelt_decompose_desc desc = pelt_decompose_desc_default();
-    desc.bones = 4;
-    test_ok(&test, pelt_decompose(test.context, cloth, &desc, NULL));
-    assert_int_equal(openblas_get_num_threads(), 2);
-    pelt_blas_single_thread();
-    assert_int_equal(openblas_get_num_threads(), 1);
-    pelt_model_destroy(cloth);
-    test_end(&test);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),         cmocka_unit_test(products_of_parts),
@@ -473,7 +570,8 @@ int main(void) {
         cmocka_unit_test(singular_values),  cmocka_unit_test(lack_of_memory),
         cmocka_unit_test(many_threads),     cmocka_unit_test(small_matrices),
         cmocka_unit_test(polar_is_nearest), cmocka_unit_test(special_small_matrices),
-        cmocka_unit_test(inverses),         cmocka_unit_test(blas_threads_are_the_hosts),
+        cmocka_unit_test(inverses),         cmocka_unit_test(large_eigenvalues),
+        cmocka_unit_test(kernels_agree),    cmocka_unit_test(graded_singular_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

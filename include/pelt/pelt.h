@@ -4,7 +4,6 @@
 
 #include <pelt/base.h>
 #include <pelt/bind.h>
-#include <pelt/blas.h>
 #include <pelt/budget.h>
 #include <pelt/collide.h>
 #include <pelt/correct.h>

@@ -22,7 +22,7 @@ typedef struct px_reduction {
 /* Frees `old` and returns a copy of data [count]; NULL if out of memory. */
 void *px_cache_copy(pelt_context *context, void *old, const void *data, size_t count, size_t size);
 
-#define PX_REDUCE_BLOCK ((size_t)2 << 20) /* doubles, 16 MB: inner products long enough for fast BLAS */
+#define PX_REDUCE_BLOCK ((size_t)2 << 20) /* doubles, 16 MB: inner products long enough for fast matrix products */
 
 /* Reads part of A into `out` [3 · frame_count][count]: rows of frames [frame, frame + frame_count), numbered over all
  * clips, columns of vertices [first, first + count) of the plan or the sample. Multithreaded. Fails at the first value that is not finite. */

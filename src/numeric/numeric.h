@@ -1,10 +1,10 @@
-/* Dense linear algebra in double precision: a thin layer over BLAS and LAPACK.
+/* Dense linear algebra in double precision.
  *
  * Matrices are views of row-major arrays. Element (r, c) of a view is data[r · pitch + c], of a transposed view data[c
- * · pitch + r]; transposing copies nothing. Rows, columns and pitch must each fit in an int.
+ * · pitch + r]; transposing copies nothing.
  *
- * All functions are thread-safe. Their results depend on the number of threads that OpenBLAS uses within one call,
- * which the host sets: see pelt/blas.h.
+ * All functions are thread-safe. Sums have a fixed order and no product is fused with an addition, so results are the same
+ * bits on every machine and for any number of threads (kernels.h).
  */
 #ifndef PELT_NUMERIC_H
 #define PELT_NUMERIC_H

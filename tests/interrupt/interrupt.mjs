@@ -106,7 +106,7 @@ function attempt(verb, args, files, fault) {
     rmSync("out", { recursive: true, force: true });
     mkdirSync("out");
     for (const file of files) writeFileSync(`out/${file}`, OLD);
-    const env = { ...process.env, LD_PRELOAD: library, OPENBLAS_NUM_THREADS: "1", PELT_FAULT_COUNTS: "counts" };
+    const env = { ...process.env, LD_PRELOAD: library, PELT_FAULT_COUNTS: "counts" };
     if (fault) env.PELT_FAULT = fault;
     else delete env.PELT_FAULT;
     const { status, signal, stderr } = spawnSync(pelt, [verb, ...args, "--threads", "1", "--quiet"], { env });
