@@ -76,6 +76,7 @@ typedef struct px_fit {
     double *cross;       /* Q [4P][dimension] */
     double *gram;        /* H [4P][4P] */
     uint32_t gram_count; /* bone count for which `gram` and `pairs` of locked bones are valid; 0: none */
+    double *blocks;      /* [bone j][bone l][16]: H_jl */
     double *pairs;       /* [bone l][10][bone j]: quadric in (x, y, z, 1) for vᵀ H_jl v; see px_fit_gram */
     double *slots;       /* [block][bone] scratch */
     double *block_objective;

@@ -1,4 +1,5 @@
 /* Moments: S = X Xᵀ and Q = X Cᵀ over vertices, H = TᵀT over bones. */
+#define LANES        4
 #define MOMENT_BLOCK px_moment_block
 #include "decompose/moments_kernel.h"
 
@@ -63,11 +64,7 @@ pelt_result px_fit_moments(px_fit *fit) {
         return PELT_ERROR_MEMORY;
     px_fit_by_bone(fit, 0, N, influences, influences + N * K);
     px_moment_pass pass = {fit, influences, influences + N * K, 1 + px_block_count(fit->dimension, PX_MOMENT_COLUMNS)};
-    px_block_fn *body = px_moment_block;
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
-        body = px_moment_block_avx2;
-#endif
+    px_block_fn *body = PX_PASS_HERE(px_moment_block);
     pelt_result result = px_parallel(fit->context, NULL, P * pass.parts, 1, body, &pass);
     px_free(fit->context, influences);
     return result;
@@ -108,7 +105,10 @@ void px_fit_gram(px_fit *fit) {
             if (part && fit->lock_motions[l] && fit->lock_motions[j])
                 continue;
             double quadric[10];
-            pair_quadric(fit->gram + 4 * l * n + 4 * j, n, quadric);
+            const double *block = fit->gram + 4 * l * n + 4 * j;
+            for (size_t r = 0; r < 4; r++)
+                memcpy(fit->blocks + 16 * (l * P + j) + 4 * r, block + r * n, 4 * sizeof *block);
+            pair_quadric(block, n, quadric);
             for (size_t k = 0; k < 10; k++)
                 fit->pairs[(l * 10 + k) * P + j] = quadric[k];
         }

@@ -1,14 +1,19 @@
-/* Passes over the vertices. Their inner loops are compiled for each kind of machine (vertex_kernel.h, moments_kernel.h). */
+/* Passes over the vertices. Their inner loops (vertex_kernel.h, moments_kernel.h) are compiled for every machine, for AVX2 and for
+ * AVX-512, with the same results. The including file defines LANES, the doubles per vector: 4 or 8. */
 #ifndef PELT_DECOMPOSE_PASSES_H
 #define PELT_DECOMPOSE_PASSES_H
 
 #include "decompose/fit.h"
 
 typedef double px_quad __attribute__((vector_size(32), aligned(8), may_alias)); /* any address */
-typedef float px_quad_float __attribute__((vector_size(16), aligned(4), may_alias));
 #define PX_QUAD(place) (*(px_quad *)(place))
-/* Four floats, as doubles. */
-#define PX_QUAD_WIDE(place) __builtin_convertvector(*(const px_quad_float *)(place), px_quad)
+#ifdef LANES
+typedef double px_lanes __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
+typedef float px_lanes_float __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+#define PX_LANES(place) (*(px_lanes *)(place))
+/* Floats, as doubles. */
+#define PX_LANES_WIDE(place) __builtin_convertvector(*(const px_lanes_float *)(place), px_lanes)
+#endif
 
 /* Sorts the influences of vertices [first, first + count) by bone: `influences` [count · K] holds (i − first) · K + place,
  * ascending for each bone; those of bone j are at firsts[j] to firsts[j + 1] − 1. `firsts` has P + 2 elements. */
@@ -26,6 +31,7 @@ typedef struct px_vertex_pass {
 /* px_block_fn: a block of vertices of the px_vertex_pass `user`. */
 pelt_result px_vertex_block(void *user, size_t first, size_t count, size_t block);
 pelt_result px_vertex_block_avx2(void *user, size_t first, size_t count, size_t block);
+pelt_result px_vertex_block_avx512(void *user, size_t first, size_t count, size_t block);
 
 #define PX_MOMENT_COLUMNS 256u /* columns of Q per block: 8 KB of sums, which stay in the cache */
 
@@ -38,5 +44,14 @@ typedef struct px_moment_pass {
 /* px_block_fn: block `block` of the px_moment_pass `user`. */
 pelt_result px_moment_block(void *user, size_t first, size_t count, size_t block);
 pelt_result px_moment_block_avx2(void *user, size_t first, size_t count, size_t block);
+pelt_result px_moment_block_avx512(void *user, size_t first, size_t count, size_t block);
+
+/* The version of a block function for this machine. */
+#if defined(__x86_64__)
+#define PX_PASS_HERE(name)                                                                                             \
+    (__builtin_cpu_supports("avx512f") ? name##_avx512 : __builtin_cpu_supports("avx2") ? name##_avx2 : name)
+#else
+#define PX_PASS_HERE(name) name
+#endif
 
 #endif

@@ -1,4 +1,5 @@
 /* Vertex step: passes over all vertices. The work on a vertex is in vertex_kernel.h. */
+#define LANES        4
 #define VERTEX_BLOCK px_vertex_block
 #include "decompose/vertex_kernel.h"
 
@@ -7,11 +8,7 @@
 static pelt_result run(px_vertex_pass pass) {
     px_fit *fit = pass.fit;
     size_t block = px_fit_block(fit);
-    px_block_fn *body = px_vertex_block;
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
-        body = px_vertex_block_avx2;
-#endif
+    px_block_fn *body = PX_PASS_HERE(px_vertex_block);
     PX_TRY(px_parallel(fit->context, NULL, fit->vertex_count, block, body, &pass));
     fit->now.objective = 0;
     for (size_t b = 0; b < px_block_count(fit->vertex_count, block); b++)

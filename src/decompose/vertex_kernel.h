@@ -1,5 +1,5 @@
-/* Vertex step: rest positions and weights, from H and products Y = T_rᵀ C. Compiled for every machine and for AVX2, with
- * the same results: sums have a fixed order. The including file defines VERTEX_BLOCK, the name of the function.
+/* Vertex step: rest positions and weights, from H and products Y = T_rᵀ C. Sums have a fixed order. The including file
+ * defines LANES (passes.h) and VERTEX_BLOCK, the name of the function.
  *
  * Rest position and weights of a vertex on its current bones are improved together (joint_step), for affine bones; for
  * other kinds, which take longer steps with it and end in worse minima, in turns. Then, where the pass searches
@@ -111,26 +111,27 @@ static void vertex_rest(const px_fit *fit, uint32_t i, const double *y) {
 /* A vertex and its bones: k of them. */
 typedef struct joint_problem {
     size_t k;
-    double h[PX_SIMPLEX_MAX * PX_SIMPLEX_MAX][16];               /* [j · k + l] blocks H_jl */
+    const double *h[PX_SIMPLEX_MAX * PX_SIMPLEX_MAX];            /* [j · k + l] blocks H_jl */
     double mixed[PX_SIMPLEX_MAX][16];                            /* Σ_j w_j H_jl */
     double m[16], c[4];                                          /* Σ_l w_l Σ_j w_j H_jl and Σ_l w_l Y_l */
     double g[PX_SIMPLEX_MAX][PX_SIMPLEX_MAX], b[PX_SIMPLEX_MAX]; /* G and b with the rest position eliminated */
 } joint_problem;
 
 static void blend(joint_problem *t, double (*y)[4], const double *w) {
-    memset(t->m, 0, sizeof t->m);
-    memset(t->c, 0, sizeof t->c);
+    px_lanes total[16 / LANES] = {{0}};
+    px_quad linear = {0};
     for (size_t l = 0; l < t->k; l++) {
-        for (size_t e = 0; e < 16; e++)
-            t->mixed[l][e] = w[0] * t->h[l][e];
-        for (size_t j = 1; j < t->k; j++)
-            for (size_t e = 0; e < 16; e++)
-                t->mixed[l][e] += w[j] * t->h[j * t->k + l][e];
-        for (size_t e = 0; e < 16; e++)
-            t->m[e] += w[l] * t->mixed[l][e];
-        for (size_t e = 0; e < 4; e++)
-            t->c[e] += w[l] * y[l][e];
+        px_lanes mixed[16 / LANES] = {{0}};
+        for (size_t j = 0; j < t->k; j++)
+            for (size_t e = 0; e < 16 / LANES; e++)
+                mixed[e] += w[j] * *(const px_lanes *)(t->h[j * t->k + l] + e * LANES);
+        for (size_t e = 0; e < 16 / LANES; e++)
+            total[e] += w[l] * mixed[e];
+        linear += w[l] * PX_QUAD(y[l]);
+        memcpy(t->mixed[l], mixed, sizeof mixed);
     }
+    memcpy(t->m, total, sizeof total);
+    memcpy(t->c, &linear, sizeof linear);
 }
 
 /* Weights for the best rest position near v. Where the rest position moves by δ, the residual is c − Σ w_l p_l − D δ to
@@ -172,7 +173,7 @@ static void joint_weights(joint_problem *t, double (*y)[4], const double v[4], d
  * residual − ‖a_i‖². */
 static double joint_step(const px_vertex_pass *p, size_t i, double (*y)[4], bool weighs) {
     px_fit *fit = p->fit;
-    size_t n = 4 * (size_t)fit->bone_count, K = fit->influence_count;
+    size_t K = fit->influence_count;
     uint16_t *bones = fit->now.bones + i * K;
     double *weights = fit->now.weights + i * K, *rest = fit->now.rest + 3 * i;
     const double *home = fit->home ? fit->home + 3 * i : rest;
@@ -182,9 +183,7 @@ static double joint_step(const px_vertex_pass *p, size_t i, double (*y)[4], bool
     t.k = fit->now.counts[i];
     for (size_t j = 0; j < t.k; j++)
         for (size_t l = 0; l < t.k; l++)
-            for (size_t r = 0; r < 4; r++)
-                memcpy(t.h[j * t.k + l] + 4 * r, fit->gram + (4 * (size_t)bones[j] + r) * n + 4 * (size_t)bones[l],
-                       4 * sizeof(double));
+            t.h[j * t.k + l] = fit->blocks + 16 * (bones[j] * (size_t)fit->bone_count + bones[l]);
     memcpy(w, weights, t.k * sizeof *w);
     for (int turn = 0;; turn++) {
         blend(&t, y, w);
@@ -593,6 +592,9 @@ static double vertex_weights(worker *w, uint32_t i, const double *y) {
 
 /* ---- Block of vertices ------------------------------------------------------------------------------------- */
 
+#define PARTS (8 / LANES) /* eight partial sums, whatever the vectors */
+#define GROUP (LANES / 4) /* vertices at a time: their sums fit in registers */
+
 /* Rows of Y of the bones of the vertices of a block: y [vertex][K][4]. By bone, so that its rows of T_r stay in the
  * cache. `influences` and `firsts` are scratch for px_fit_by_bone. */
 static void sparse_products(const px_fit *fit, size_t first, size_t count, double (*y)[4], uint32_t *influences,
@@ -600,26 +602,38 @@ static void sparse_products(const px_fit *fit, size_t first, size_t count, doubl
     size_t d = fit->dimension, K = fit->influence_count;
     px_fit_by_bone(fit, first, count, influences, firsts);
     for (size_t j = 0; j < fit->bone_count; j++)
-        for (size_t p = firsts[j]; p < firsts[j + 1]; p += 2) { /* two vertices at a time; the last one maybe twice */
-            size_t at[2] = {influences[p], influences[p + 1 < firsts[j + 1] ? p + 1 : p]}, e = 0;
-            const float *a = fit->coords + (first + at[0] / K) * d, *b = fit->coords + (first + at[1] / K) * d;
+        for (size_t p = firsts[j]; p < firsts[j + 1]; p += GROUP) {
             const double *rows = fit->now.reduced + 4 * j * d;
-            px_quad sums[2][4] = {{{0}}};
-            for (; e + 4 <= d; e += 4) {
-                px_quad wide_a = PX_QUAD_WIDE(a + e), wide_b = PX_QUAD_WIDE(b + e);
-                for (size_t r = 0; r < 4; r++) {
-                    px_quad row = *(const px_quad *)(rows + r * d + e);
-                    sums[0][r] += row * wide_a;
-                    sums[1][r] += row * wide_b;
+            const float *coords[GROUP];
+            size_t at[GROUP], e = 0;
+            px_lanes sums[GROUP][4][PARTS];
+            for (size_t v = 0; v < GROUP; v++) { /* the last group may repeat a vertex */
+                at[v] = influences[px_min_size(p + v, firsts[j + 1] - 1)];
+                coords[v] = fit->coords + (first + at[v] / K) * d;
+                for (size_t r = 0; r < 4; r++)
+                    for (size_t part = 0; part < PARTS; part++)
+                        sums[v][r][part] = (px_lanes){0};
+            }
+            for (; e + 8 <= d; e += 8)
+                for (size_t part = 0; part < PARTS; part++) {
+                    px_lanes wide[GROUP];
+                    for (size_t v = 0; v < GROUP; v++)
+                        wide[v] = PX_LANES_WIDE(coords[v] + e + part * LANES);
+                    for (size_t r = 0; r < 4; r++) {
+                        px_lanes row = *(const px_lanes *)(rows + r * d + e + part * LANES);
+                        for (size_t v = 0; v < GROUP; v++)
+                            sums[v][r][part] += row * wide[v];
+                    }
                 }
-            }
-            for (size_t r = 0; r < 8; r++) {
-                px_quad s = sums[r / 4][r % 4];
-                double sum = (s[0] + s[1]) + (s[2] + s[3]);
-                for (size_t t = e; t < d; t++)
-                    sum += rows[r % 4 * d + t] * (double)(r < 4 ? a : b)[t];
-                y[at[r / 4]][r % 4] = sum;
-            }
+            for (size_t v = 0; v < GROUP; v++)
+                for (size_t r = 0; r < 4; r++) {
+                    double s[8];
+                    memcpy(s, sums[v][r], sizeof s);
+                    double sum = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+                    for (size_t t = e; t < d; t++)
+                        sum += rows[r * d + t] * (double)coords[v][t];
+                    y[at[v]][r] = sum;
+                }
         }
 }
 

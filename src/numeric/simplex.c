@@ -8,9 +8,11 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define INLINE __attribute__((always_inline))
+
 /* Solves m x = rhs in place (x: rhs, then solution) for a positive semidefinite m [n][n], lower triangle, by LDLᵀ
  * without pivoting. Unknowns whose pivot is at most `floor` get x = 0: the objective does not depend on them. */
-static void solve_definite(size_t n, double m[][PX_SIMPLEX_MAX], double *x, double floor) {
+static inline INLINE void solve_definite(size_t n, double m[][PX_SIMPLEX_MAX], double *x, double floor) {
     double inverse[PX_SIMPLEX_MAX]; /* 1 / D, 0 for dropped pivots; stored because divisions dominate the cost */
     for (size_t k = 0; k < n; k++) {
         inverse[k] = m[k][k] > floor ? 1 / m[k][k] : 0;
@@ -32,8 +34,8 @@ static void solve_definite(size_t n, double m[][PX_SIMPLEX_MAX], double *x, doub
 
 /* The step from w to the minimum over the free weights with Σw = 1. The constraint is eliminated by expressing the last
  * free weight through the others. */
-static void free_step(const size_t *free_set, size_t count, double g[][PX_SIMPLEX_MAX], const double *gradient,
-                      double *step) {
+static inline INLINE void free_step(const size_t *free_set, size_t count, double g[][PX_SIMPLEX_MAX],
+                                    const double *gradient, double *step) {
     size_t n = count - 1, base = free_set[n];
     double m[PX_SIMPLEX_MAX][PX_SIMPLEX_MAX], trace = 0;
     for (size_t r = 0; r < n; r++) {
@@ -47,6 +49,24 @@ static void free_step(const size_t *free_set, size_t count, double g[][PX_SIMPLE
     step[n] = 0;
     for (size_t r = 0; r < n; r++)
         step[n] -= step[r];
+}
+
+/* The same with loops unrolled for the usual numbers of weights. */
+static void simplex_step(const size_t *free_set, size_t count, double g[][PX_SIMPLEX_MAX], const double *gradient,
+                         double *step) {
+    switch (count) {
+    case 2:
+        free_step(free_set, 2, g, gradient, step);
+        break;
+    case 3:
+        free_step(free_set, 3, g, gradient, step);
+        break;
+    case 4:
+        free_step(free_set, 4, g, gradient, step);
+        break;
+    default:
+        free_step(free_set, count, g, gradient, step);
+    }
 }
 
 /* The step from w to the minimum over the free weights, without the constraint on the sum. */
@@ -113,11 +133,12 @@ static double least(size_t n, double g[][PX_SIMPLEX_MAX], const double *b, doubl
     for (size_t a = 0; a < n; a++) {
         if (w[a] > 0)
             free_set[count++] = a;
-        scale = fmax(scale, fabs(g[a][a]) + fabs(b[a]));
+        double size = fabs(g[a][a]) + fabs(b[a]);
+        scale = size > scale ? size : scale;
     }
     gradient_at(n, g, b, w, gradient);
     for (size_t turn = 0; turn < 8 * n; turn++) { /* bound against cycling by rounding; four iterations are typical */
-        (simplex ? free_step : open_step)(free_set, count, g, gradient, step);
+        (simplex ? simplex_step : open_step)(free_set, count, g, gradient, step);
         size_t blocking = take_step(free_set, count, step, w);
         gradient_at(n, g, b, w, gradient);
         if (blocking < count) {

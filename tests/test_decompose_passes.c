@@ -1,0 +1,89 @@
+/* The versions of the passes over vertices for different machines give the same bits. */
+#include "support.h"
+
+#include "decompose/decomposer.h"
+#include "decompose/kinds.h"
+#include "decompose/passes.h"
+#include "scenes.h"
+
+typedef struct versions {
+    px_block_fn *moments[3], *vertices[3];
+    size_t count;
+} versions;
+
+static versions versions_here(void) {
+    versions v = {{px_moment_block}, {px_vertex_block}, 1};
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        v.moments[v.count] = px_moment_block_avx2;
+        v.vertices[v.count++] = px_vertex_block_avx2;
+    }
+    if (__builtin_cpu_supports("avx512f")) {
+        v.moments[v.count] = px_moment_block_avx512;
+        v.vertices[v.count++] = px_vertex_block_avx512;
+    }
+#endif
+    return v;
+}
+
+static void versions_agree(void **state) {
+    (void)state;
+    versions v = versions_here();
+    if (v.count == 1)
+        skip();
+    for (uint32_t influences = 1; influences <= 8; influences += influences == 1 ? 3 : 4)
+        for (int search = 0; search < 2; search++) {
+            test_context test;
+            test_begin(&test, 1);
+            pelt_model *model;
+            test_ok(&test, scene_find("cloth")->make(test.context, &(scene_desc){400, 40, 1}, &model));
+            pelt_decompose_desc desc = pelt_decompose_desc_default();
+            desc.bones = 9;
+            desc.influences = influences;
+            pelt_decomposer *d;
+            test_ok(&test, pelt_decomposer_create(test.context, model, &desc, &d));
+            px_fit *fit = &d->fit;
+            size_t P = fit->bone_count, N = fit->vertex_count, K = fit->influence_count, n = 4 * P;
+            uint32_t *influences_of = PX_NEW(fit->arena, uint32_t, N * K),
+                     *firsts = PX_NEW(fit->arena, uint32_t, P + 2);
+            double *moments = PX_NEW(fit->arena, double, n *(n + fit->dimension));
+            double *rest = PX_NEW(fit->arena, double, 3 * N), *weights = PX_NEW(fit->arena, double, N *K);
+            double *residuals = PX_NEW(fit->arena, double, N);
+            assert_true(influences_of && firsts && moments && rest && weights && residuals);
+            bool done;
+            for (int step = 0; step < 3; step++) /* several influences per vertex */
+                test_ok(&test, pelt_decomposer_step(d, &done));
+            px_fit_gram(fit);
+            px_fit_state_copy(fit, &fit->now, &fit->before);
+            for (size_t version = 0; version < v.count; version++) {
+                px_fit_state_copy(fit, &fit->before, &fit->now);
+                memset(fit->quiet, search ? 0 : 3, N); /* 3: vertices are searched now and then only */
+                px_fit_by_bone(fit, 0, N, influences_of, firsts);
+                px_moment_pass moment = {fit, influences_of, firsts,
+                                         1 + px_block_count(fit->dimension, PX_MOMENT_COLUMNS)};
+                test_ok(&test, px_parallel(test.context, NULL, P * moment.parts, 1, v.moments[version], &moment));
+                px_vertex_pass vertex = {fit, .rest = true, .joint = true, .all = search, .turn = 1};
+                test_ok(&test, px_parallel(test.context, NULL, N, px_fit_block(fit), v.vertices[version], &vertex));
+                if (version == 0) {
+                    memcpy(moments, fit->scatter, n * n * sizeof *moments);
+                    memcpy(moments + n * n, fit->cross, n * fit->dimension * sizeof *moments);
+                    memcpy(rest, fit->now.rest, 3 * N * sizeof *rest);
+                    memcpy(weights, fit->now.weights, N * K * sizeof *weights);
+                    memcpy(residuals, fit->residuals, N * sizeof *residuals);
+                }
+                assert_memory_equal(moments, fit->scatter, n * n * sizeof *moments);
+                assert_memory_equal(moments + n * n, fit->cross, n * fit->dimension * sizeof *moments);
+                assert_memory_equal(rest, fit->now.rest, 3 * N * sizeof *rest);
+                assert_memory_equal(weights, fit->now.weights, N * K * sizeof *weights);
+                assert_memory_equal(residuals, fit->residuals, N * sizeof *residuals);
+            }
+            pelt_decomposer_destroy(d);
+            pelt_model_destroy(model);
+            test_end(&test);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(versions_agree)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
