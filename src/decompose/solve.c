@@ -18,7 +18,7 @@
 #define AHEAD_MAX    4.0 /* larger factors nearly always overshoot */
 #define AHEAD_FROM   4u  /* iterations without extrapolation: the first changes have no stable direction */
 #define NEWTON_FROM  2u  /* iterations without quasi-Newton steps */
-#define SEARCH_STEPS 8u  /* iterations of affine bones that search for better bones of all vertices */
+#define SEARCH_STEPS 8u  /* iterations that search for better bones of all vertices; later ones only of some */
 
 /* Extrapolates rest positions, and weights of vertices whose set of bones is unchanged, by `ahead` times their change
  * since fit->before. Stores the state before extrapolation in fit->before. */
@@ -67,7 +67,7 @@ void px_solver_restart(px_solver *solver) {
 /* Vertex step for the current transforms. */
 static pelt_result vertices(px_solver *solver) {
     px_fit *fit = solver->fit;
-    bool all = solver->steps < SEARCH_STEPS || !fit->kind->unconstrained;
+    bool all = solver->steps < SEARCH_STEPS;
     px_fit_gram(fit);
     return all ? px_fit_vertices(fit, true) : px_fit_vertices_due(fit, solver->steps);
 }

@@ -23,7 +23,7 @@ pelt_result px_fit_vertices(px_fit *fit, bool rest) {
 
 pelt_result px_fit_vertices_due(px_fit *fit, uint32_t turn) {
     bool moves = !fit->fixed_rest;
-    return run((px_vertex_pass){fit, .rest = moves, .joint = moves, .turn = turn});
+    return run((px_vertex_pass){fit, .rest = moves, .joint = moves && fit->kind->unconstrained, .turn = turn});
 }
 
 pelt_result px_fit_measure(px_fit *fit) {
