@@ -7,6 +7,10 @@ target_compile_options(pelt_flags INTERFACE
     $<$<C_COMPILER_ID:GNU>:-Wno-float-conversion>
     -fvisibility=hidden -ffp-contract=off -fno-math-errno -fno-trapping-math)
 target_compile_definitions(pelt_flags INTERFACE _GNU_SOURCE)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64" AND CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_C_COMPILER_VERSION VERSION_LESS 13)
+    # gcc 12 ends with an internal error when it vectorises sums of these.
+    target_compile_options(pelt_flags INTERFACE -fno-builtin-fmax -fno-builtin-fmaxf -fno-builtin-fmin -fno-builtin-fminf)
+endif()
 if(PELT_WERROR)
     target_compile_options(pelt_flags INTERFACE -Werror)
 endif()
