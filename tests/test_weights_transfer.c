@@ -169,7 +169,16 @@ static void gap(void **state) {
     test_end(&test);
 }
 
-/* A strip far away, and one upside down. */
+/* Turns triangles [first, end) round. */
+static void turn(pelt_model *model, size_t first, size_t end) {
+    for (size_t t = 3 * first; t < 3 * end; t += 3) {
+        uint32_t swap = model->mesh.triangles[t];
+        model->mesh.triangles[t] = model->mesh.triangles[t + 1];
+        model->mesh.triangles[t + 1] = swap;
+    }
+}
+
+/* A strip far away takes the weights below it, averaged over the distance; one inside out is turned round. */
 static void no_match(void **state) {
     (void)state;
     test_context test;
@@ -183,20 +192,28 @@ static void no_match(void **state) {
     test_ok(&test, pelt_weights_transfer(test.context, from, to, NULL, &report));
     assert_int_equal(report.far_count, 12);
     assert_int_equal(test.warning_count, 1);
-    assert_true(most_apart(from, to) < 1e-6);
+    assert_sound(&test, to, 4);
+    for (uint32_t v = 0; v < 12; v++) {
+        double weight = (double)weight_of(to, v, 1), mirrored = (double)weight_of(to, 11 - v, 1);
+        assert_true(v < 2 || weight > (double)weight_of(to, v - 2, 1) + 0.01);
+        assert_true(fabs(weight + mirrored - 1) < 1e-5);
+        assert_true(fabs(weight - 0.5) < fabs((double)weight_of(from, v, 1) - 0.5) - 0.02);
+    }
     pelt_model_destroy(to);
 
     to = make_strip(&test, x, 6, 0.3f);
-    for (size_t t = 0; t < 3 * 10; t += 3) {
-        uint32_t swap = to->mesh.triangles[t];
-        to->mesh.triangles[t] = to->mesh.triangles[t + 1];
-        to->mesh.triangles[t + 1] = swap;
-    }
+    turn(to, 0, 10);
     test_ok(&test, pelt_weights_transfer(test.context, from, to, NULL, &report));
-    assert_int_equal(report.matched_count, 0);
+    assert_int_equal(report.matched_count, 12);
+    assert_true(most_apart(from, to) < 1e-6);
+    /* Its last two triangles face the other way: they are filled. */
+    turn(to, 8, 10);
     pelt_transfer_desc desc = pelt_transfer_desc_default();
-    desc.angle = 180;
     desc.skeleton = PELT_SKELETON_FROM;
+    test_ok(&test, pelt_weights_transfer(test.context, from, to, &desc, &report));
+    assert_int_equal(report.matched_count, 9);
+    assert_int_equal(report.filled_count, 3);
+    desc.angle = 180;
     test_ok(&test, pelt_weights_transfer(test.context, from, to, &desc, &report));
     assert_int_equal(report.matched_count, 12);
     for (size_t e = 2; e < 36; e += 3) /* close enough to be ignored */
@@ -403,6 +420,32 @@ static void same_bits(void **state) {
     free(first);
 }
 
+/* A coarse strip: its few vertices reproduce the weights between them, not only those right below. Clothes keep these. */
+static void coarse_mesh(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    float fine[41], coarse[6];
+    for (int n = 0; n < 41; n++)
+        fine[n] = 0.25f * (float)n;
+    for (int n = 0; n < 6; n++)
+        coarse[n] = 2 * (float)n;
+    pelt_model *from = make_strip(&test, fine, 41, 0);
+    add_rig(&test, from, strip_names, strip_places, 2);
+    for (uint32_t v = 0; v < 82; v++) /* a narrow bump at the vertex at 4: the plain copy would spread it to 2 and 6 */
+        set_weights(from, v, 0, 1, v / 2 == 16 ? 1 : 0);
+    for (int above = 0; above < 2; above++) {
+        pelt_model *to = make_strip(&test, coarse, 6, above ? 0.4f : 0);
+        test_ok(&test, pelt_weights_transfer(test.context, from, to, NULL, NULL));
+        assert_sound(&test, to, 4);
+        double bump = (double)weight_of(to, 4, 1);
+        assert_true(above ? bump > 0.99 : bump < 0.2);
+        pelt_model_destroy(to);
+    }
+    pelt_model_destroy(from);
+    test_end(&test);
+}
+
 /* ---- A real character ------------------------------------------------------------------------------------- */
 
 /* Fewer vertices: those of a cell collapse to its first one; degenerate triangles are removed. */
@@ -475,7 +518,8 @@ static void there_and_back(void **state) {
                   report.filled_count, report.far_count, difference.l1_mean, difference.l1_max);
     assert_int_equal(report.skeleton, PELT_SKELETON_TO);
     assert_int_equal(difference.unmatched_joints, 0);
-    assert_true(difference.l1_mean < 0.105); /* 0.098 when this was written */
+    assert_true(difference.l1_mean < 0.095); /* 0.0933 when this was written */
+    assert_true(difference.l1_max < 1.99);
     pelt_model_destroy(coarse);
     pelt_model_destroy(back);
     pelt_model_destroy(model);
@@ -484,10 +528,10 @@ static void there_and_back(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_mesh), cmocka_unit_test(finer_mesh),     cmocka_unit_test(gap),
-        cmocka_unit_test(no_match),  cmocka_unit_test(own_joints),     cmocka_unit_test(posed_mesh),
-        cmocka_unit_test(refused),   cmocka_unit_test(not_finite),     cmocka_unit_test(no_memory),
-        cmocka_unit_test(same_bits), cmocka_unit_test(there_and_back),
+        cmocka_unit_test(same_mesh),  cmocka_unit_test(finer_mesh),  cmocka_unit_test(gap),
+        cmocka_unit_test(no_match),   cmocka_unit_test(coarse_mesh), cmocka_unit_test(own_joints),
+        cmocka_unit_test(posed_mesh), cmocka_unit_test(refused),     cmocka_unit_test(not_finite),
+        cmocka_unit_test(no_memory),  cmocka_unit_test(same_bits),   cmocka_unit_test(there_and_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,7 +61,7 @@ static pelt_result finish(pelt_context *context, px_arena *arena, const px_jiggl
                           px_weight_table *out) {
     px_neighbours neighbours;
     PX_TRY(neighbours_of(arena, &lattice->links, &neighbours));
-    PX_TRY(px_fill(context, table, &neighbours, lattice->rest, subject->model->skeleton.joint_count, known));
+    PX_TRY(px_fill(context, table, &neighbours, lattice->rest, NULL, subject->model->skeleton.joint_count, known));
     return px_jiggle_weights_cut(arena, lattice, heat, PX_JIGGLE_INFLUENCES, known, table, out);
 }
 

@@ -177,6 +177,13 @@ pelt_result px_weight_table_read(px_arena *arena, const pelt_model *model, const
     return PELT_OK;
 }
 
+double px_weight_table_of(const px_weight_table *table, size_t row, uint32_t bone) {
+    for (size_t e = row * table->capacity; e < (row + 1) * table->capacity && table->weights[e] > 0; e++)
+        if (table->bones[e] == bone)
+            return (double)table->weights[e];
+    return 0;
+}
+
 void px_weight_table_cut(px_weight_table *table, const px_weight_limits *limits) {
     for (size_t r = 0; r < table->row_count; r++) {
         px_weight_sum sum = {0};

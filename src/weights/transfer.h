@@ -31,4 +31,14 @@ pelt_result px_carry(px_arena *arena, const pelt_model *from, pelt_model *to, bo
 pelt_result px_carry_finish(px_arena *arena, const px_carried *carried, const px_weight_table *table,
                             uint32_t influences, pelt_model *to);
 
+/* A point of the target that should have the weights of a row of the source. */
+typedef struct px_fit_sample {
+    uint32_t rows[3];  /* corners of its triangle, rows of the target */
+    double corners[3]; /* its barycentric coordinates */
+    uint32_t source;   /* row of the source */
+} px_fit_sample;
+/* Changes the rows of `table` so that they reproduce the rows of `from` at the samples: see fit.c. */
+pelt_result px_weight_fit(pelt_context *context, px_weight_table *table, const px_weight_table *from,
+                          const px_fit_sample *samples, size_t sample_count, uint32_t bone_count, uint32_t influences);
+
 #endif

@@ -60,6 +60,8 @@ void px_weight_sum_store(px_weight_sum *sum, px_weight_table *table, size_t row)
  * none) are ignored; rows with only frozen vertices are empty. Needs a skin. */
 pelt_result px_weight_table_read(px_arena *arena, const pelt_model *model, const pelt_vertex_classes *classes,
                                  const uint8_t *frozen, px_weight_table *out);
+/* The weight of a bone in a row. */
+double px_weight_table_of(const px_weight_table *table, size_t row, uint32_t bone);
 /* Applies px_weight_sum_cut to every row. */
 void px_weight_table_cut(px_weight_table *table, const px_weight_limits *limits);
 
@@ -74,10 +76,14 @@ typedef struct px_weight_smoothing {
 pelt_result px_weight_table_smooth(pelt_context *context, px_weight_table *table, const px_neighbours *neighbours,
                                    const px_weight_smoothing *how);
 
+/* Distance between two rows of positions [row][3]; 0 if it is not finite. */
+double px_row_distance(const float *positions, size_t a, size_t b);
 /* Fills the rows that are not `known` [row] with harmonic weights (boundary values: the known rows) and marks them
- * known. Rows that are not connected to a known row are unchanged. `positions` [row][3]. */
+ * known. Rows with a length ℓ > 0 in `lengths` [row] (NULL: none), in units of the positions, are attracted to the
+ * weights that they have: the result averages these over about ℓ. Rows that are connected to neither are unchanged.
+ * `positions` [row][3]. */
 pelt_result px_fill(pelt_context *context, px_weight_table *table, const px_neighbours *neighbours,
-                    const float *positions, uint32_t bone_count, uint8_t *known);
+                    const float *positions, const double *lengths, uint32_t bone_count, uint8_t *known);
 
 /* Copies cut rows to the vertices of their classes: sets bones, weights and influence_count of `skin`, allocated in the
  * model's memory; the model's own skin is unchanged. Frozen vertices (NULL: none) get their weights from the model's
