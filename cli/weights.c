@@ -8,6 +8,10 @@ typedef struct weights_settings {
     pelt_weights_scope scope;
     pelt_smooth_desc smooth;
     pelt_prune_desc prune;
+    pelt_relax_desc relax;
+    pelt_hammer_desc hammer;
+    pelt_limit_desc limit;
+    pelt_copy_desc copy;
     pelt_mirror_desc mirror;
     pelt_transfer_desc transfer;
     const char *output;
@@ -29,6 +33,10 @@ static OPTION_TABLE(own_table, own_options)
         {"What may change", pelt_weights_scope_options, offsetof(weights_settings, scope)},
         {"smooth", pelt_smooth_options, offsetof(weights_settings, smooth)},
         {"prune", pelt_prune_options, offsetof(weights_settings, prune)},
+        {"relax", pelt_relax_options, offsetof(weights_settings, relax)},
+        {"hammer", pelt_hammer_options, offsetof(weights_settings, hammer)},
+        {"limit", pelt_limit_options, offsetof(weights_settings, limit)},
+        {"copy", pelt_copy_options, offsetof(weights_settings, copy)},
         {"mirror", pelt_mirror_options, offsetof(weights_settings, mirror)},
         {"transfer", pelt_transfer_options, offsetof(weights_settings, transfer)},
 };
@@ -132,23 +140,22 @@ static void report_transfer(work *w, const pelt_transfer_report *r) {
 
 /* ---- Actions ---------------------------------------------------------------------------------------------- */
 
-static pelt_result smooth(work *w) {
-    pelt_weights_report report;
-    pelt_result result =
-        pelt_weights_smooth(w->session->context, w->model, &w->settings->scope, &w->settings->smooth, &report);
-    if (result == PELT_OK)
-        report_change(w, &report);
-    return result;
-}
-
-static pelt_result prune(work *w) {
-    pelt_weights_report report;
-    pelt_result result =
-        pelt_weights_prune(w->session->context, w->model, &w->settings->scope, &w->settings->prune, &report);
-    if (result == PELT_OK)
-        report_change(w, &report);
-    return result;
-}
+/* An action that takes a scope and a desc, and reports the change. */
+#define EDIT(name)                                                                                                     \
+    static pelt_result name(work *w) {                                                                                 \
+        pelt_weights_report report;                                                                                    \
+        pelt_result result =                                                                                           \
+            pelt_weights_##name(w->session->context, w->model, &w->settings->scope, &w->settings->name, &report);      \
+        if (result == PELT_OK)                                                                                         \
+            report_change(w, &report);                                                                                 \
+        return result;                                                                                                 \
+    }
+EDIT(smooth)
+EDIT(prune)
+EDIT(relax)
+EDIT(hammer)
+EDIT(limit)
+EDIT(copy)
 
 static pelt_result normalise(work *w) {
     pelt_weights_report report;
@@ -187,7 +194,11 @@ typedef struct action {
 static const action actions[] = {
     {"transfer", transfer, 2, "the file that weights are from, and the mesh that gets them", false, "transfer"},
     {"smooth", smooth, 1, "one file", true, "smooth"},
+    {"relax", relax, 1, "one file", true, "relax"},
+    {"hammer", hammer, 1, "one file", true, "hammer"},
     {"prune", prune, 1, "one file", true, "prune"},
+    {"limit", limit, 1, "one file", true, "limit"},
+    {"copy", copy, 1, "one file", true, "copy"},
     {"mirror", mirror, 1, "one file", true, "mirror"},
     {"normalise", normalise, 1, "one file", true, NULL},
 };
@@ -204,7 +215,8 @@ static exit_code find_action(cli_session *session, const char *name, const actio
     const char *near = name ? pelt_nearest_name(name, names, COUNT(actions)) : NULL;
     if (near)
         return usage_error(session, "weights cannot '%s'; did you mean '%s'?", name, near);
-    return usage_error(session, "weights needs to know what to do: transfer, smooth, prune, mirror or normalise");
+    return usage_error(session, "weights needs to know what to do: transfer, smooth, relax, hammer, prune, limit, "
+                                "copy, mirror or normalise");
 }
 
 /* Reports a usage error for options of other actions, which would have no effect. */
@@ -279,19 +291,26 @@ static const example examples[] = {
     {"pelt weights mirror hero.glb -o hero.glb --side right-to-left", "what was painted on the right goes to the left"},
     {"pelt weights prune hero.glb -o hero.glb --threshold 0.02 --influences 4 --lock head",
      "small weights go, those of the head stay"},
+    {"pelt weights hammer hero.glb -o hero.glb", "repair vertices with weights of the wrong bone"},
+    {"pelt weights limit hero.glb -o hero.glb --influences 2", "two bones per vertex"},
+    {"pelt weights copy hero.glb -o hero.glb --source belt --parts buckle --rigid", "the buckle follows the belt"},
 };
 
 const cli_verb verb_weights = {
     .name = "weights",
-    .summary = "transfer, smooth, prune, mirror or normalise skin weights",
+    .summary = "transfer, smooth, relax, repair, prune, limit, copy, mirror or normalise skin weights",
     .usage = "pelt weights transfer FROM TO -o RIG [options]\n"
-             "       pelt weights smooth|prune|mirror|normalise RIG -o RIG [options]",
+             "       pelt weights smooth|relax|hammer|prune|limit|copy|mirror|normalise RIG -o RIG [options]",
     .about =
         "transfer: every vertex of TO gets the weights of the nearest point on FROM's surface that faces the same way; "
         "vertices without such a point get weights diffused from their neighbours. TO is a mesh without a skin, or "
         "with a skin to replace. If it has joints, they are matched by name; else FROM's joints and motions are added "
-        "to it.\n\nsmooth: move weights towards the mean of their neighbours. prune: remove small weights. normalise: "
-        "make weights sum to one, and equal on both sides of a seam.\n\nmirror: copy the weights of one side to the "
+        "to it.\n\nsmooth: move weights towards the mean of their neighbours. relax: average weights over a length, "
+        "but "
+        "move no vertex far in the rig's motions. hammer: repair single vertices whose weights do not fit their "
+        "neighbours. prune: remove small weights. limit: leave K bones per vertex (--influences, 4) with the least "
+        "change of the deformation. normalise: make weights sum to one, and equal on both sides of a seam.\n\ncopy: "
+        "copy weights from one region (--source) to another (--parts).\n\nmirror: copy the weights of one side to the "
         "other. Joints are paired by name (Left and Right, L and R, in any spelling), else by position; the table "
         "lists the pairs and the joints without counterpart.\n\nEverything else in the file is kept.",
     .groups = groups,

@@ -243,6 +243,18 @@ CALL(pelt_weights_smooth) {
 CALL(pelt_weights_prune) {
     return pelt_weights_prune(s->context, s->rig, NULL, desc, NULL);
 }
+CALL(pelt_weights_relax) {
+    return pelt_weights_relax(s->context, s->rig, NULL, desc, NULL);
+}
+CALL(pelt_weights_hammer) {
+    return pelt_weights_hammer(s->context, s->rig, NULL, desc, NULL);
+}
+CALL(pelt_weights_limit) {
+    return pelt_weights_limit(s->context, s->rig, NULL, desc, NULL);
+}
+CALL(pelt_weights_copy) {
+    return pelt_weights_copy(s->context, s->rig, NULL, desc, NULL);
+}
 CALL(pelt_weights_normalise) {
     return pelt_weights_normalise(s->context, s->rig, desc, NULL);
 }
@@ -281,6 +293,10 @@ MAKE(pelt_components_desc)
 MAKE(pelt_page_desc)
 MAKE(pelt_smooth_desc)
 MAKE(pelt_prune_desc)
+MAKE(pelt_copy_desc)
+MAKE(pelt_limit_desc)
+MAKE(pelt_hammer_desc)
+MAKE(pelt_relax_desc)
 MAKE(pelt_weights_scope)
 MAKE(pelt_mirror_desc)
 MAKE(pelt_transfer_desc)
@@ -344,6 +360,10 @@ static const struct contract {
     ROW(pelt_page_save, pelt_page_desc, pelt_page_options),
     ROW(pelt_weights_smooth, pelt_smooth_desc, pelt_smooth_options),
     ROW(pelt_weights_prune, pelt_prune_desc, pelt_prune_options),
+    ROW(pelt_weights_relax, pelt_relax_desc, pelt_relax_options),
+    ROW(pelt_weights_hammer, pelt_hammer_desc, pelt_hammer_options),
+    ROW(pelt_weights_limit, pelt_limit_desc, pelt_limit_options),
+    ROW(pelt_weights_copy, pelt_copy_desc, pelt_copy_options),
     ROW(pelt_weights_normalise, pelt_weights_scope, pelt_weights_scope_options),
     ROW(pelt_weights_mirror, pelt_mirror_desc, pelt_mirror_options),
     ROW(pelt_weights_transfer, pelt_transfer_desc, pelt_transfer_options),

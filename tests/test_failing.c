@@ -322,6 +322,15 @@ static pelt_result edit_weights(pelt_context *context, pelt_model *model, pelt_m
     (void)other;
     PX_TRY(pelt_weights_smooth(context, model, NULL, NULL, NULL));
     PX_TRY(pelt_weights_prune(context, model, NULL, NULL, NULL));
+    PX_TRY(pelt_weights_relax(context, model, NULL, NULL, NULL));
+    pelt_hammer_desc all = pelt_hammer_desc_default();
+    pelt_weights_scope some = pelt_weights_scope_default();
+    all.difference = 0;
+    some.parts = "vertices(0-20)";
+    PX_TRY(pelt_weights_hammer(context, model, &some, &all, NULL));
+    PX_TRY(pelt_weights_copy(context, model, &some, NULL, NULL));
+    some.influences = 2;
+    PX_TRY(pelt_weights_limit(context, model, &some, NULL, NULL));
     PX_TRY(pelt_weights_normalise(context, model, NULL, NULL));
     return pelt_weights_mirror(context, model, NULL, NULL, NULL);
 }

@@ -26,6 +26,22 @@ static pelt_result prune(fixture *f) {
     return pelt_weights_prune(f->test.context, f->model, NULL, NULL, NULL);
 }
 
+static pelt_result relax(fixture *f) {
+    return pelt_weights_relax(f->test.context, f->model, NULL, NULL, NULL);
+}
+
+static pelt_result hammer(fixture *f) {
+    return pelt_weights_hammer(f->test.context, f->model, NULL, NULL, NULL);
+}
+
+static pelt_result limit(fixture *f) {
+    return pelt_weights_limit(f->test.context, f->model, NULL, NULL, NULL);
+}
+
+static pelt_result copy(fixture *f) {
+    return pelt_weights_copy(f->test.context, f->model, NULL, NULL, NULL);
+}
+
 static pelt_result normalise(fixture *f) {
     return pelt_weights_normalise(f->test.context, f->model, NULL, NULL);
 }
@@ -229,6 +245,10 @@ typedef struct row {
 static const row rows[] = {
     {"weights smooth", "creature", 3000, 8, smooth, false, false},
     {"weights prune", "creature", 3000, 8, prune, false, false},
+    {"weights relax", "creature", 3000, 8, relax, false, false},
+    {"weights hammer", "creature", 3000, 8, hammer, false, false},
+    {"weights limit", "creature", 3000, 8, limit, false, false},
+    {"weights copy", "creature", 3000, 8, copy, false, false},
     {"weights normalise", "creature", 3000, 8, normalise, false, false},
     {"weights mirror", "creature", 3000, 8, mirror, false, false},
     {"weights transfer", "creature", 3000, 8, transfer, false, false},

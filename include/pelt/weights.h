@@ -1,4 +1,4 @@
-/* Pelt: editing skin weights: smooth, prune, normalise, mirror, transfer to another mesh.
+/* Pelt: editing skin weights: smooth, relax, repair, prune, limit, normalise, copy, mirror, transfer to another mesh.
  *
  * All functions work in place and replace only the skin's bones and weights (a transfer may add skeleton and motions). On
  * failure the model is unchanged. Welded vertices get the same weights, unless they have no joint in common (instances
@@ -16,9 +16,11 @@ extern "C" {
 
 /* What may change. Names are separated by commas or lines. */
 typedef struct pelt_weights_scope {
-    uint32_t cookie;     /* set by pelt_weights_scope_default; do not change */
-    const char *joints;  /* change only weights of these joints; NULL (default): all */
-    const char *parts;   /* change only vertices of parts or materials with these names; NULL (default): all */
+    uint32_t cookie;    /* set by pelt_weights_scope_default; do not change */
+    const char *joints; /* change only weights of these joints; NULL (default): all */
+    /* change only vertices of parts or materials with these names, or of regions "box(X Y Z X Y Z)" (lower and upper corner,
+     * in the space of mesh.positions), "sphere(X Y Z R)", "vertices(0 7-12)"; NULL (default): all */
+    const char *parts;
     const char *lock;    /* joints that keep their weights; the others share the rest; NULL (default): none */
     uint32_t influences; /* bones per vertex, 1 to 8; 0 (default): as many as the skin has */
 } pelt_weights_scope;
@@ -64,6 +66,62 @@ PELT_API pelt_result pelt_weights_prune(pelt_context *context, pelt_model *model
 /* Makes weights sum to 1, sorts them, and makes them equal on welded vertices. */
 PELT_API pelt_result pelt_weights_normalise(pelt_context *context, pelt_model *model, const pelt_weights_scope *scope,
                                             pelt_weights_report *report);
+
+/* ---- Relax, repair, limit, copy --------------------------------------------------------------------------- */
+
+typedef struct pelt_relax_desc {
+    uint32_t cookie; /* set by pelt_relax_desc_default; do not change */
+    /* length over which weights are averaged, as a fraction of the diagonal of the mesh, 0 to 1; default 0.005 */
+    double radius;
+    /* largest distance that a vertex moves in poses of the motions, as such a fraction, 0 to 1; default 0.01; 0: any */
+    double displacement;
+} pelt_relax_desc;
+PELT_API const pelt_option_table *pelt_relax_options(void);
+PELT_API pelt_relax_desc pelt_relax_desc_default(void);
+
+/* Smooths weights over a length, at any density of vertices, and keeps the deformation: where a vertex would move farther
+ * than desc.displacement in 16 poses of the motions (of a model without motions: with all joints turned), it goes only
+ * part of the way. Vertices outside the scope are boundary values. */
+PELT_API pelt_result pelt_weights_relax(pelt_context *context, pelt_model *model, const pelt_weights_scope *scope,
+                                        const pelt_relax_desc *desc, pelt_weights_report *report);
+
+typedef struct pelt_hammer_desc {
+    uint32_t cookie;   /* set by pelt_hammer_desc_default; do not change */
+    double difference; /* L1, 0 to 2; default 1; 0: repair every vertex in the scope */
+} pelt_hammer_desc;
+PELT_API const pelt_option_table *pelt_hammer_options(void);
+PELT_API pelt_hammer_desc pelt_hammer_desc_default(void);
+
+/* Repairs single vertices: those whose weights differ by more than desc.difference from at least four fifths of their
+ * neighbours, which agree among themselves, get weights interpolated from the vertices around them. */
+PELT_API pelt_result pelt_weights_hammer(pelt_context *context, pelt_model *model, const pelt_weights_scope *scope,
+                                         const pelt_hammer_desc *desc, pelt_weights_report *report);
+
+typedef struct pelt_limit_desc {
+    uint32_t cookie; /* set by pelt_limit_desc_default; do not change */
+    uint32_t poses;  /* poses of the motions in which the change is measured, 1 to 64; default 16 */
+} pelt_limit_desc;
+PELT_API const pelt_option_table *pelt_limit_options(void);
+PELT_API pelt_limit_desc pelt_limit_desc_default(void);
+
+/* Limits the bones of each vertex to scope.influences (0: 4) with little change of the deformation: the weight of a bone
+ * that goes moves to the bones that replace it best in poses of the motions (of a model without motions: with all
+ * joints turned). pelt_weights_normalise keeps the largest weights instead. */
+PELT_API pelt_result pelt_weights_limit(pelt_context *context, pelt_model *model, const pelt_weights_scope *scope,
+                                        const pelt_limit_desc *desc, pelt_weights_report *report);
+
+typedef struct pelt_copy_desc {
+    uint32_t cookie; /* set by pelt_copy_desc_default; do not change */
+    /* parts, materials or regions, as pelt_weights_scope.parts; NULL (default): all vertices outside the scope */
+    const char *source;
+    bool rigid; /* true: all vertices get the mean weights of the source; false (default): of the nearest point */
+} pelt_copy_desc;
+PELT_API const pelt_option_table *pelt_copy_options(void);
+PELT_API pelt_copy_desc pelt_copy_desc_default(void);
+
+/* Copies weights from one region of the mesh to the vertices in the scope. Vertices of the source stay. */
+PELT_API pelt_result pelt_weights_copy(pelt_context *context, pelt_model *model, const pelt_weights_scope *scope,
+                                       const pelt_copy_desc *desc, pelt_weights_report *report);
 
 /* ---- Mirror ----------------------------------------------------------------------------------------------- */
 

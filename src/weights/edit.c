@@ -1,6 +1,7 @@
 /* Weight edits: scope (locked joints, frozen vertices), begin and finish, and the operations smooth, prune,
  * normalise. */
 #include "weights/edit.h"
+#include "weights/regions.h"
 
 #include <math.h>
 
@@ -41,24 +42,12 @@ static pelt_result set_locks(px_edit *edit, const pelt_weights_scope *scope) {
     return mark_joints(edit, scope->lock, true, locked);
 }
 
-static pelt_result freeze_others(px_edit *edit, const char *names) {
+static pelt_result freeze_others(px_edit *edit, const char *regions) {
     const pelt_mesh *mesh = &edit->model->mesh;
     uint8_t *wanted = PX_NEW(edit->arena, uint8_t, mesh->vertex_count);
-    const char *name;
-    size_t length;
     if (!wanted)
         return PELT_ERROR_MEMORY;
-    while (px_next_name(&names, &name, &length)) {
-        bool found = false;
-        for (uint32_t p = 0; p < mesh->part_count; p++)
-            if (px_is_name(mesh->parts[p].name, name, length) || px_is_name(mesh->parts[p].material, name, length)) {
-                px_mark_part(mesh, &mesh->parts[p], wanted);
-                found = true;
-            }
-        if (!found)
-            return px_fail(edit->context, PELT_ERROR_INPUT, "%s: the mesh has no part or material '%.*s'",
-                           edit->model->path, (int)length, name);
-    }
+    PX_TRY(px_regions_mark(edit->context, edit->model, "parts", regions, wanted));
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
         edit->frozen[i] |= !wanted[i];
     return PELT_OK;

@@ -26,6 +26,19 @@ pelt_result px_edit_begin(pelt_context *context, pelt_model *model, const pelt_w
  * failure of an earlier step, only releases the edit and returns `result`. */
 pelt_result px_edit_finish(px_edit *edit, pelt_result result, pelt_weights_report *report);
 
+/* Poses in which an edit measures how far it moves vertices: of the model's motions, at equal steps, or, if they last less
+ * than PX_STILL_SECONDS, with every joint turned by half a radian. */
+#define PX_STILL_SECONDS 0.1
+typedef struct px_edit_poses {
+    uint32_t count, bone_count;
+    pelt_affine *palettes; /* [pose][bone] */
+    float *positions;      /* [row][3] in the bind pose */
+    double diagonal;       /* of their box */
+} px_edit_poses;
+pelt_result px_edit_poses_make(px_edit *edit, uint32_t count, px_edit_poses *out);
+/* Adds weight · (the row as the bone moves it) to moved [pose]. */
+void px_edit_poses_add(const px_edit_poses *poses, size_t row, uint32_t bone, double weight, double (*moved)[3]);
+
 /* The weld of a skinned model, split where vertices have no joint in common: instances of one mesh with separate
  * skeletons coincide in the bind pose. */
 pelt_result px_weight_classes(px_arena *arena, const pelt_model *model, pelt_vertex_classes *out);
