@@ -106,6 +106,9 @@ static void report_mirror(work *w, const pelt_mirror_report *r) {
     json_count(json, "near", r->near_count);
     json_count(json, "on_plane", r->middle_count);
     json_count(json, "kept", r->kept_count);
+    json_count(json, "by_topology", r->topology_count);
+    if (r->topology_count)
+        table_row(&w->table, "topology", "%s vertices with an image", grouped(r->topology_count));
     table_row(&w->table, "vertices", "%s by place, %s by the nearest surface, %s on the plane, %s kept",
               grouped(r->exact_count), grouped(r->near_count), grouped(r->middle_count), grouped(r->kept_count));
     report_change(w, &r->weights);
@@ -261,6 +264,8 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     exit_code code = find_action(session, arg_count ? args[0] : NULL, &what);
     if (code == EXIT_DONE)
         code = check_options(session, what);
+    if (code == EXIT_DONE && w.settings->mirror.seed && w.settings->mirror.match != PELT_MIRROR_BY_TOPOLOGY)
+        code = usage_error(session, "--seed means nothing without --match topology");
     if (code == EXIT_DONE && arg_count != 1 + what->input_count)
         code = usage_error(session, "weights %s needs %s", what->name, what->inputs);
     if (code == EXIT_DONE)
@@ -312,7 +317,8 @@ const cli_verb verb_weights = {
         "change of the deformation. normalise: make weights sum to one, and equal on both sides of a seam.\n\ncopy: "
         "copy weights from one region (--source) to another (--parts).\n\nmirror: copy the weights of one side to the "
         "other. Joints are paired by name (Left and Right, L and R, in any spelling), else by position; the table "
-        "lists the pairs and the joints without counterpart.\n\nEverything else in the file is kept.",
+        "lists the pairs and the joints without counterpart. With --match topology vertices find their images by the "
+        "connections of the mesh, in any pose.\n\nEverything else in the file is kept.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(weights_settings),

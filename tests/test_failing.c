@@ -332,6 +332,9 @@ static pelt_result edit_weights(pelt_context *context, pelt_model *model, pelt_m
     some.influences = 2;
     PX_TRY(pelt_weights_limit(context, model, &some, NULL, NULL));
     PX_TRY(pelt_weights_normalise(context, model, NULL, NULL));
+    pelt_mirror_desc mirror = pelt_mirror_desc_default();
+    mirror.match = PELT_MIRROR_BY_TOPOLOGY;
+    PX_TRY(pelt_weights_mirror(context, model, NULL, &mirror, NULL));
     return pelt_weights_mirror(context, model, NULL, NULL, NULL);
 }
 

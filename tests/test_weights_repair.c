@@ -1,4 +1,4 @@
-/* Relaxing, repairing, limiting and copying weights. */
+/* Relaxing, repairing, limiting, copying weights, and mirroring them by topology. */
 #include "weights_models.h"
 
 /* A bumpy grid of side² vertices, with two bones; weights of the second one as a ramp along x. */
@@ -289,6 +289,112 @@ static void copies(void **state) {
     test_end(&test);
 }
 
+/* ---- Mirror by topology ----------------------------------------------------------------------------------- */
+
+/* A grid of 13 × 13 that is bent to one side, its quads cut the same way on both sides, with joints left and right. */
+static pelt_model *make_bent(test_context *test) {
+    pelt_model *model = make_grid(test, 13);
+    for (uint32_t i = 0; i < 169; i++) {
+        float *p = model->mesh.positions + 3 * (size_t)i;
+        p[0] = 1.2f * p[0] + 0.4f * p[1] * p[1] + (p[0] > 0 ? 0.2f * p[0] * p[1] : 0);
+        set_weights(model, i, i % 13 < 6 ? 1 : 0, 2, i % 13 < 6 ? 0 : (double)(i / 13) / 40); /* the right is wrong */
+        if (i % 13 == 6)
+            set_weights(model, i, 0, 1, 0.5);
+    }
+    return model;
+}
+
+static void mirrors_by_topology(void **state) {
+    (void)state;
+    for (int given = 0; given < 2; given++) {
+        test_context test;
+        test_begin(&test, 1);
+        pelt_model *model = make_bent(&test), *old = make_bent(&test);
+        pelt_mirror_desc desc = pelt_mirror_desc_default();
+        pelt_mirror_report report;
+        desc.match = PELT_MIRROR_BY_TOPOLOGY;
+        desc.side = PELT_MIRROR_POSITIVE_TO_NEGATIVE;
+        desc.seed = given ? "6-19" : NULL;
+        test_ok(&test, pelt_weights_mirror(test.context, model, NULL, &desc, &report));
+        assert_sound(&test, model, 4);
+        assert_int_equal(report.topology_count, 169);
+        assert_int_equal(report.middle_count, 13);
+        assert_int_equal(report.exact_count, 78);
+        for (uint32_t i = 0; i < 169; i++) {
+            uint32_t x = i % 13, image = i - x + 12 - x;
+            if (x > 6) {
+                assert_true(row_distance(model, i, old, i) < 1e-6);
+                assert_true(fabsf(weight_of(model, image, 1) - weight_of(old, i, 0)) < 1e-6f);
+                assert_true(fabsf(weight_of(model, image, 2) - weight_of(old, i, 2)) < 1e-6f);
+            }
+        }
+        /* By position most vertices find no image at their place. */
+        desc.match = PELT_MIRROR_BY_POSITION;
+        test_ok(&test, pelt_weights_mirror(test.context, old, NULL, &desc, &report));
+        assert_true(report.topology_count == 0 && report.exact_count < 40);
+        pelt_model_destroy(model);
+        pelt_model_destroy(old);
+        test_end(&test);
+    }
+}
+
+/* Sides that are not connected alike are mirrored by position, with a warning; a wrong seed is refused. */
+static void no_topology(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_bent(&test);
+    pelt_mirror_desc desc = pelt_mirror_desc_default();
+    pelt_mirror_report report;
+    desc.match = PELT_MIRROR_BY_TOPOLOGY;
+    desc.seed = "6-169";
+    test_fails(&test, pelt_weights_mirror(test.context, model, NULL, &desc, &report), PELT_ERROR_INPUT, "below 169");
+    desc.seed = "6";
+    test_fails(&test, pelt_weights_mirror(test.context, model, NULL, &desc, &report), PELT_ERROR_INPUT, "like 12-15");
+    desc.seed = NULL;
+    model->mesh.triangle_count = 1;
+    uint32_t warnings = test.warning_count;
+    test_ok(&test, pelt_weights_mirror(test.context, model, NULL, &desc, &report));
+    assert_int_equal(report.topology_count, 0);
+    assert_true(test.warning_count > warnings);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+/* A real character in a pose that is not symmetric: the images are those of the symmetric rest pose. */
+static void mirrors_posed_character(void **state) {
+    (void)state;
+    char path[1024];
+    test_data(path, "char-makehuman/human_game.glb");
+    test_context test;
+    test_begin(&test, 0);
+    const char *paths[] = {path};
+    pelt_model *rest, *posed;
+    test_ok(&test, pelt_load(test.context, paths, 1, NULL, &rest));
+    test_ok(&test, pelt_load(test.context, paths, 1, NULL, &posed));
+    for (size_t i = 0; i < posed->mesh.vertex_count; i++) { /* leans to one side, and is twisted */
+        float *p = posed->mesh.positions + 3 * i, angle = 0.5f * p[1], x = p[0] + 0.15f * p[1] * p[1], z = p[2];
+        p[0] = cosf(angle) * x - sinf(angle) * z;
+        p[2] = sinf(angle) * x + cosf(angle) * z;
+    }
+    pelt_mirror_desc desc = pelt_mirror_desc_default();
+    pelt_mirror_report report;
+    test_ok(&test, pelt_weights_mirror(test.context, rest, NULL, &desc, &report));
+    uint32_t exact = report.exact_count;
+    desc.match = PELT_MIRROR_BY_TOPOLOGY;
+    test_ok(&test, pelt_weights_mirror(test.context, posed, NULL, &desc, &report));
+    assert_int_equal(report.topology_count, 13380);
+    assert_int_equal(report.exact_count, exact);
+    double most = 0;
+    for (size_t i = 0; i < posed->mesh.vertex_count; i++)
+        most = fmax(most, row_distance(rest, i, posed, i));
+    print_message("%u pairs; weights differ by %g at most from those mirrored at rest\n", exact, most);
+    assert_true(most < 1e-5);
+    pelt_model_destroy(rest);
+    pelt_model_destroy(posed);
+    test_end(&test);
+}
+
 /* The same for any number of threads. */
 static void same_bits(void **state) {
     (void)state;
@@ -313,10 +419,12 @@ static void same_bits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(repairs), cmocka_unit_test(keeps_borders),
-        cmocka_unit_test(relaxes), cmocka_unit_test(keeps_the_deformation),
-        cmocka_unit_test(limits),  cmocka_unit_test(limits_unlocked),
-        cmocka_unit_test(copies),  cmocka_unit_test(same_bits),
+        cmocka_unit_test(repairs),     cmocka_unit_test(keeps_borders),
+        cmocka_unit_test(relaxes),     cmocka_unit_test(keeps_the_deformation),
+        cmocka_unit_test(limits),      cmocka_unit_test(limits_unlocked),
+        cmocka_unit_test(copies),      cmocka_unit_test(mirrors_by_topology),
+        cmocka_unit_test(no_topology), cmocka_unit_test(mirrors_posed_character),
+        cmocka_unit_test(same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,20 +134,32 @@ typedef enum pelt_mirror_side {
     PELT_MIRROR_AVERAGE /* both sides get their mean */
 } pelt_mirror_side;
 
+/* How a vertex and its mirror image find each other. */
+typedef enum pelt_mirror_match {
+    PELT_MIRROR_BY_POSITION, /* at the mirrored position */
+    PELT_MIRROR_BY_TOPOLOGY  /* by the connections of the mesh, from an edge of its middle line; shells whose sides are
+                              * not connected alike by position */
+} pelt_mirror_match;
+
 typedef struct pelt_mirror_desc {
     uint32_t cookie; /* set by pelt_mirror_desc_default; do not change */
     uint32_t axis; /* axis across which the mesh is symmetric, in the space of its positions: 0 x (default), 1 y, 2 z */
     uint32_t side; /* pelt_mirror_side; default left to right */
     double plane;  /* position of the mirror plane on the axis; default 0 */
+    uint32_t match; /* pelt_mirror_match; default by position */
+    /* "A-B": vertices at the ends of an edge of the middle line, for PELT_MIRROR_BY_TOPOLOGY; NULL (default): found
+     * among the edges nearest to the plane */
+    const char *seed;
 } pelt_mirror_desc;
 PELT_API const pelt_option_table *pelt_mirror_options(void);
 PELT_API pelt_mirror_desc pelt_mirror_desc_default(void);
 
 typedef struct pelt_mirror_report {
     pelt_weights_report weights; /* change of the weights */
-    uint32_t exact_count;        /* welded vertices with a vertex at their mirrored position */
+    uint32_t exact_count;        /* welded vertices with a vertex at their mirrored position, or an image by topology */
     uint32_t near_count;         /* those that took the closest point on the surface of the other side */
-    uint32_t middle_count;       /* those on the plane: made symmetric */
+    uint32_t middle_count;       /* those on the plane, or on the middle line: made symmetric */
+    uint32_t topology_count;     /* those with an image by topology, on both sides; 0 by position */
     uint32_t kept_count;         /* those without anything near their mirrored position: not changed */
     const uint32_t *pairs;       /* [joint] its counterpart (possibly itself), or PELT_NONE; lives in the model */
 } pelt_mirror_report;

@@ -1,4 +1,4 @@
-/* Mirrors weights across a plane.
+/* Mirrors weights across a plane, or along the topological symmetry of the mesh (topology.h).
  *
  * A row on the target side takes the weights of the row at its mirrored position, or else of the nearest point on the
  * source side's surface with a similar normal. Rows on the plane are made symmetric first, so that the operation is
@@ -7,6 +7,7 @@
 #include "core/math3.h"
 #include "core/surface.h"
 #include "weights/edit.h"
+#include "weights/topology.h"
 
 #define SYMMETRY_TOLERANCE  2e-4 /* of the diagonal: asymmetry that modelling and rounding cause */
 #define MAX_SOURCE_DISTANCE 0.05 /* of the diagonal: largest distance of a source point */
@@ -33,6 +34,7 @@ typedef struct mirroring {
     px_surface points, faces; /* source rows as points, and as a surface */
     uint32_t *triangles;      /* of `faces`, as rows */
     row_source *sources;      /* [row] */
+    px_symmetry symmetry;     /* partners NULL: by position alone */
 } mirroring;
 
 /* ---- Joints and bones ------------------------------------------------------------------------------------- */
@@ -99,8 +101,15 @@ static pelt_result match_joints(mirroring *m, uint32_t side, uint32_t *pairs) {
 
 /* ---- Vertices --------------------------------------------------------------------------------------------- */
 
+/* The row's image by topology; PELT_NONE: none. */
+static uint32_t partner_of(const mirroring *m, size_t row) {
+    return m->symmetry.partners ? m->symmetry.partners[row] : PELT_NONE;
+}
+
 /* The side of a row: 1, −1, or 0 on the plane. */
 static int side_of(const mirroring *m, size_t row) {
+    if (partner_of(m, row) != PELT_NONE)
+        return m->symmetry.sides[row];
     double off = (double)m->positions[3 * row + m->plane.axis] - m->plane.at;
     return off > SYMMETRY_TOLERANCE * m->diagonal ? 1 : off < -SYMMETRY_TOLERANCE * m->diagonal ? -1 : 0;
 }
@@ -164,6 +173,8 @@ static row_source find_source(const mirroring *m, size_t row) {
     row_source out = {.kind = side_of(m, row) == 0 ? ROW_MIDDLE : ROW_STAYS};
     if (m->edit->fixed[row] || out.kind == ROW_MIDDLE || (m->giving && gives(m, row)))
         return m->edit->fixed[row] ? (row_source){.kind = ROW_STAYS} : out;
+    if (partner_of(m, row) != PELT_NONE)
+        return (row_source){.kind = ROW_EXACT, .rows = {partner_of(m, row)}, .corners = {1}};
     seeker s = {.m = m};
     double at[3];
     for (size_t c = 0; c < 3; c++) {
@@ -287,6 +298,38 @@ static void apply(const mirroring *m, pelt_mirror_report *report) {
     }
 }
 
+/* Reads "A-B", two vertices, as rows. */
+static pelt_result read_seed(const px_edit *edit, const char *text, uint32_t rows[2]) {
+    const char *end = text + strlen(text), *at = text;
+    for (int n = 0; n < 2; n++) {
+        double vertex;
+        const char *next = px_parse_double(at, end, &vertex);
+        bool divided = n == 1 ? next == end : next < end && *next == '-';
+        if (next == at || !divided || !(vertex >= 0 && vertex < edit->mesh.vertex_count) || vertex != floor(vertex))
+            return px_fail(edit->context, PELT_ERROR_INPUT, "seed: '%s' should be two vertices below %u, like 12-15",
+                           text, edit->mesh.vertex_count);
+        rows[n] = edit->mesh.weld.of[(size_t)vertex];
+        at = next + 1;
+    }
+    return PELT_OK;
+}
+
+static pelt_result find_symmetry(mirroring *m, const pelt_mirror_desc *desc, pelt_mirror_report *report) {
+    const px_edit *edit = m->edit;
+    px_symmetry_query query = {m->positions, m->triangles, m->plane, m->diagonal, {PELT_NONE, PELT_NONE}};
+    if (desc->match != PELT_MIRROR_BY_TOPOLOGY)
+        return PELT_OK;
+    if (desc->seed)
+        PX_TRY(read_seed(edit, desc->seed, query.seed));
+    PX_TRY(px_symmetry_find(edit->arena, &edit->mesh, &query, &m->symmetry));
+    report->topology_count = m->symmetry.count;
+    if (m->symmetry.count == 0)
+        px_log(edit->context, PELT_LOG_WARNING,
+               "the two sides of the mesh are not connected alike, or no edges lie on its middle line: mirrored by "
+               "position");
+    return PELT_OK;
+}
+
 static pelt_result mirror(px_edit *edit, const pelt_mirror_desc *desc, pelt_mirror_report *report) {
     mirroring m = {.edit = edit, .plane = {desc->axis, desc->plane}};
     uint32_t *pairs = PX_NEW_LASTING(edit->model->memory, uint32_t, edit->model->skeleton.joint_count);
@@ -294,6 +337,7 @@ static pelt_result mirror(px_edit *edit, const pelt_mirror_desc *desc, pelt_mirr
         return PELT_ERROR_MEMORY;
     PX_TRY(match_joints(&m, desc->side, pairs));
     PX_TRY(prepare_places(&m));
+    PX_TRY(find_symmetry(&m, desc, report));
     PX_TRY(make_trees(&m));
     PX_TRY(px_parallel(edit->context, "mirror", edit->table.row_count, ROW_BLOCK, find_block, &m));
     apply(&m, report);

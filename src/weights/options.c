@@ -50,6 +50,10 @@ static const pelt_option mirror_options[] = {
      "left-to-right|right-to-left|positive-to-negative|negative-to-positive|average", NULL, "whose weights go where"},
     {"plane", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_mirror_desc, plane), "0", 0, 0, NULL, "N",
      "where on the axis, in the mesh's own units"},
+    {"match", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_mirror_desc, match), "position", 0, 0, "position|topology", NULL,
+     "how vertices find their mirror images; topology: by the connections of the mesh, in any pose"},
+    {"seed", 0, PELT_OPTION_TEXT, PELT_FIELD(pelt_mirror_desc, seed), NULL, 0, 0, NULL, "A-B",
+     "vertices at the ends of an edge of the middle line, for topology"},
 };
 
 static const pelt_option transfer_options[] = {

@@ -1,4 +1,4 @@
-# pelt weights: transfer, smooth, prune, mirror, normalise.
+# pelt weights: transfer, smooth, relax, hammer, prune, limit, copy, mirror, normalise.
 . "$(dirname "$0")/lib.sh"
 
 "$PELT_SCENES" creature -o rig.glb --vertices 800 --frames 10 >/dev/null || fail "no scene"
@@ -51,9 +51,39 @@ json report.json 'r.change_max < 1e-6'
 run 0 weights mirror -q man.glb -o mirrored.glb --side right-to-left --axis x --plane 0 --report page.html
 grep -q "upper_arm.L" page.html || fail "no pairs in the page"
 
+# By topology: the same pairs, also of vertices that are not at their mirrored place.
+run 0 weights mirror -q rig.glb -o place.glb --json place.json
+run 0 weights mirror -q rig.glb -o topology.glb --match topology --json report.json
+json report.json 'r.by_topology >= 0 && r.exact + r.near + r.on_plane + r.kept > 0'
+run 2 weights mirror man.glb -o no.glb --match topology --seed 1
+err "two vertices"
+run 1 weights mirror man.glb -o no.glb --seed 1-2
+err "--seed means nothing without --match topology"
+
+# Relaxing, repairing, limiting, copying; regions.
+run 0 weights relax -q rig.glb -o relaxed.glb --radius 0.02 --json report.json
+json report.json 'r.changed > 100 && r.change_mean < 0.5'
+run 0 weights relax -q rig.glb -o relaxed.glb --radius 0 --json report.json
+json report.json 'r.changed === 0'
+run 0 weights hammer rig.glb -o hammered.glb --json report.json
+json report.json 'r.changed === 0'
+run 0 weights hammer -q rig.glb -o hammered.glb --parts "vertices(3 40-45)" --difference 0 --json report.json
+json report.json 'r.vertices <= 7 && r.changed > 0'
+run 0 weights limit -q rig.glb -o two.glb --influences 2 --json report.json
+json report.json 'r.influences === 2 && r.changed > 100'
+run 0 weights normalise -q rig.glb -o largest.glb --influences 2
+run 0 compare rig.glb two.glb --json two.json
+run 0 compare rig.glb largest.glb --json largest.json
+limited=$(node -p 'JSON.parse(require("fs").readFileSync("two.json")).error_rms')
+json largest.json "r.error_rms > 1.1 * $limited"
+run 0 weights copy -q rig.glb -o copied.glb --source "vertices(5)" --parts "box(-9 -9 -9 9 9 9)" --json report.json
+json report.json 'r.changed > 100'
+run 2 weights copy rig.glb -o no.glb --source "sphere(0 0 0 x)"
+err "centre and radius"
+
 # Usage.
 run 1 weights
-err "transfer, smooth, prune, mirror or normalise"
+err "transfer, smooth, relax, hammer, prune, limit, copy, mirror or normalise"
 run 1 weights smoth man.glb -o no.glb
 err "did you mean 'smooth'?"
 run 1 weights smooth man.glb

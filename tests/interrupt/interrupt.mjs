@@ -52,6 +52,7 @@ const ROWS = [
     ["weights", ["hammer", "rig.glb", "-o", "out/a.glb"], ["a.glb"]],
     ["weights", ["limit", "rig.glb", "-o", "out/a.glb", "-k", "1"], ["a.glb"]],
     ["weights", ["copy", "rig.glb", "-o", "out/a.glb", "--parts", "vertices(0-9)"], ["a.glb"]],
+    ["weights", ["mirror", "rig.glb", "-o", "out/a.glb", "--match", "topology"], ["a.glb"]],
     ["weights", ["transfer", "rig.glb", "mesh.obj", "-o", "out/a.glb"], ["a.glb"]],
     ["compare", ["rig.glb", "rig.glb"], []],
     ["collide", ["rig.glb", "rig.glb"], []],
