@@ -468,7 +468,7 @@ static pelt_result choose_frame(void *user, size_t bone, size_t count, size_t bl
         size_t row = 0;
         for (uint32_t c = 0; c < model->clip_count; c++) {
             uint32_t frame_count = model->clips[c].frame_count;
-            paths[c] = (px_bone_path){b->fit->kind, frame_count, matrices + 4 * row, {{0}, {0}}};
+            paths[c] = (px_bone_path){b->fit->kind, frame_count, matrices + 4 * row, {{0}, {0}}, NULL};
             fill_path(b, (uint32_t)bone, row, frame_count, matrices + 4 * row);
             row += 3 * (size_t)frame_count;
         }

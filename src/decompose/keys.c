@@ -33,6 +33,16 @@ static void keep_side(const float *before, float *q) {
         q[c] = -q[c];
 }
 
+/* State before the first key: u near the rotation of its matrix, so that no scale starts negative. */
+static px_stretch start_stretch(const px_bone_path *path) {
+    double u[9];
+    for (int e = 0; e < 9 && path->turn; e++) {
+        const double *row = path->turn + e / 3 * 3, *column = path->frame.axes + e % 3;
+        u[e] = row[0] * column[0] + row[1] * column[3] + row[2] * column[6];
+    }
+    return px_stretch_start(path->turn ? u : path->frame.axes);
+}
+
 /* Computes the key of frame k; `before`: the previous key, NULL at the first. */
 static void place(const px_bone_path *path, size_t k, const moment *before, moment *m) {
     const px_bone_frame *frame = &path->frame;
@@ -41,7 +51,7 @@ static void place(const px_bone_path *path, size_t k, const moment *before, mome
         const double *row = path->matrices + 12 * k + (size_t)(4 * (e / 3)), *axis = frame->axes + e % 3;
         m->matrix[e] = (row[0] * axis[0] + row[1] * axis[3] + row[2] * axis[6]) * frame->scales[e % 3];
     }
-    m->stretch = before ? before->stretch : px_stretch_start(frame->axes);
+    m->stretch = before ? before->stretch : start_stretch(path);
     path->kind->follow(&m->stretch, m->matrix);
     for (int e = 0; e < 9; e++)
         inner[e] = m->stretch.v[3 * (e % 3) + e / 3];

@@ -16,6 +16,7 @@ typedef struct px_bone_path {
     uint32_t frame_count;   /* at least 1 */
     const double *matrices; /* [frame][12] 3×4, row-major */
     px_bone_frame frame;    /* identity for kinds that are not nested and have no axes */
+    const double *turn;     /* [9] rotation, row-major, near the first linear part; NULL: the identity */
 } px_bone_path;
 
 /* One key per frame: T, R1, S and R2 of M. */

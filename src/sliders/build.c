@@ -1,10 +1,9 @@
 /* Writes a fit to the model.
  *
- * A bone j of host h has two nested joints below the host's, as affine bones of decompose have (decompose/build.c), because
- * one joint holds no shear. With the host's inverse bind matrix H (scale s), the pivot g and the axes B of the bone,
+ * A bone j of host h has two nested joints below the host's (decompose/nodes.h). With the host's inverse bind matrix H, its
+ * matrix relative to the host's joint is
  *
- *   inverse bind  E = s Bᵀ (v − g)
- *   matrix        L(c) = H (I + Σ c_s N_js) E⁻¹, relative to the host's joint; its change with slider s is H N_js E⁻¹
+ *   L(c) = H (I + Σ c_s N_js) E⁻¹; its change with slider s is H N_js E⁻¹
  *
  * so that global(h) · L(c) · E moves vertices as the fit does. Motions hold L at their keys as scale, rotation and
  * translation of both joints.
@@ -13,7 +12,7 @@
 #include "core/matrix3.h"
 #include "core/morphs.h"
 #include "core/slider.h"
-#include "decompose/keys.h"
+#include "decompose/nodes.h"
 #include "sliders/plan.h"
 
 #include <math.h>
@@ -31,13 +30,9 @@
 /* A bone of the result. */
 typedef struct built_bone {
     px_slider_group *group;
-    uint32_t bone;       /* in the group's fit */
-    uint32_t joint;      /* inner joint; the outer one is before it */
-    double host[12];     /* H, linear part divided by s */
-    double scale;        /* s */
-    double pivot[3];     /* g */
-    double spread;       /* RMS distance of its vertices from g */
-    px_bone_frame frame; /* B and C */
+    uint32_t bone; /* in the group's fit */
+    px_bone_node node;
+    double spread; /* RMS distance of its vertices from the pivot */
 } built_bone;
 
 typedef struct build {
@@ -74,21 +69,19 @@ static void object_change(const built_bone *bone, size_t slider, double out[12])
 /* Adds `by` · H N T(g) to m: the change of the matrix that maps coordinates relative to the pivot to the host's space. */
 static void add_change(const built_bone *bone, size_t slider, double by, double m[12]) {
     double n[12];
-    const double *g = bone->pivot;
+    const double *g = bone->node.pivot;
     object_change(bone, slider, n);
     for (size_t r = 0; r < 3; r++)
-        n[4 * r + 3] = (n[4 * r] * g[0] + n[4 * r + 1] * g[1] + n[4 * r + 2] * g[2] + n[4 * r + 3]) * bone->scale;
+        n[4 * r + 3] = (n[4 * r] * g[0] + n[4 * r + 1] * g[1] + n[4 * r + 2] * g[2] + n[4 * r + 3]) * bone->node.scale;
     for (size_t e = 0; e < 12; e++)
         for (size_t k = 0; k < 3; k++)
-            m[e] += by * bone->host[4 * (e / 4) + k] * n[4 * k + e % 4];
+            m[e] += by * bone->node.host[4 * (e / 4) + k] * n[4 * k + e % 4];
 }
 
 /* H T(g), the same matrix with all sliders at 0. */
 static void neutral_matrix(const built_bone *bone, double m[12]) {
-    memcpy(m, bone->host, 12 * sizeof *m);
-    for (size_t r = 0; r < 3; r++)
-        for (size_t k = 0; k < 3; k++)
-            m[4 * r + 3] += bone->scale * bone->host[4 * r + k] * bone->pivot[k];
+    static const double identity[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
+    px_bone_node_matrix(&bone->node, identity, m);
 }
 
 static bool is_active(const px_slider_fit *fit, size_t slider, size_t bone) {
@@ -130,19 +123,16 @@ static pelt_result list_bones(build *b) {
                 continue;
             built_bone *bone = &b->bones[b->bone_count];
             b->numbers[g][j] = b->bone_count++;
-            *bone = (built_bone){.group = group, .bone = j, .joint = joint + 1};
-            joint += 2;
-            const float *host = b->model->skin.inverse_binds[group->host].m;
-            double square = mass[4] / mass[0],
-                   determinant = px_affine_determinant(&b->model->skin.inverse_binds[group->host]);
-            bone->scale = determinant != 0 ? cbrt(fabs(determinant)) : 1;
-            for (size_t e = 0; e < 12; e++)
-                bone->host[e] = (double)host[e] / (e % 4 < 3 ? bone->scale : 1);
+            double square = mass[4] / mass[0], pivot[3];
             for (size_t a = 0; a < 3; a++) {
                 double mean = mass[1 + a] / mass[0];
-                bone->pivot[a] = group->center[a] + group->radius * mean;
+                pivot[a] = group->center[a] + group->radius * mean;
                 square -= mean * mean;
             }
+            *bone = (built_bone){.group = group, .bone = j};
+            bone->node =
+                px_bone_node_make(&px_bone_affine, joint + 1, &b->model->skin.inverse_binds[group->host], pivot);
+            joint += 2;
             bone->spread = group->radius * sqrt(fmax(square, 1e-12));
         }
     }
@@ -165,8 +155,8 @@ static pelt_result choose_frame(void *user, size_t number, size_t count, size_t 
             neutral_matrix(bone, m);
             add_change(bone, s, at, m);
         }
-    px_bone_path path = {px_bone_kind_at(PELT_TRANSFORMS_AFFINE), frames, matrices, {{0}, {0}}};
-    px_keys_frame(&path, 1, &bone->frame);
+    px_bone_path path = {bone->node.kind, frames, matrices, {{0}, {0}}, bone->node.turn};
+    px_keys_frame(&path, 1, &bone->node.frame);
     px_free(b->plan->context, matrices);
     return PELT_OK;
 }
@@ -192,56 +182,17 @@ static void fill_path(const build *b, const built_bone *bone, const float *weigh
 /* Adds the tracks of a bone to a motion that has room for them. Tracks that stay in the rest pose are left out. */
 static pelt_result add_tracks(build *b, const built_bone *bone, const float *weights, const float *times, uint32_t keys,
                               pelt_interpolation interpolation, pelt_motion *motion) {
-    px_arena *scratch = px_arena_create(b->plan->context);
-    double *matrices = scratch ? PX_NEW(scratch, double, 12 * (size_t)keys) : NULL;
-    px_bone_keys made;
-    pelt_result result = matrices ? PELT_OK : PELT_ERROR_MEMORY;
-    px_bone_path path = {px_bone_kind_at(PELT_TRANSFORMS_AFFINE), keys, matrices, bone->frame};
-    if (result == PELT_OK) {
-        fill_path(b, bone, weights, keys, matrices);
-        result = px_keys_make(scratch, &path, &made);
-    }
-    if (result == PELT_OK) {
-        double move = KEY_TOLERANCE * bone->group->radius * bone->scale, reach = bone->spread * bone->scale;
-        const pelt_transform *outer = &b->skeleton.rest[bone->joint - 1], *inner = &b->skeleton.rest[bone->joint];
-        const struct {
-            const float *values, *rest;
-            pelt_path path;
-            uint32_t width, joint;
-            double tolerance;
-        } rows[] = {{made.translations, outer->translation, PELT_PATH_TRANSLATION, 3, bone->joint - 1, move},
-                    {made.rotations, outer->rotation, PELT_PATH_ROTATION, 4, bone->joint - 1, 0.25 * move / reach},
-                    {made.scales, outer->scale, PELT_PATH_SCALE, 3, bone->joint - 1, 0.5 * move / reach},
-                    {made.inner_rotations, inner->rotation, PELT_PATH_ROTATION, 4, bone->joint, 0.25 * move / reach}};
-        for (size_t t = 0; result == PELT_OK && t < PX_COUNT(rows); t++) {
-            pelt_track track = {.joint = rows[t].joint,
-                                .path = rows[t].path,
-                                .interpolation = interpolation,
-                                .width = rows[t].width,
+    double *matrices = PX_ALLOC(b->plan->context, double, 12 * (size_t)keys);
+    if (!matrices)
+        return PELT_ERROR_MEMORY;
+    fill_path(b, bone, weights, keys, matrices);
+    px_node_times node_times = {.times = times,
                                 .key_count = keys,
-                                .times = times,
-                                .values = rows[t].values};
-            double most = 0;
-            for (size_t k = 0; k < keys; k++) {
-                double same = 0, opposite = 0;
-                for (size_t c = 0; c < track.width; c++) {
-                    double x = (double)track.values[k * track.width + c], y = (double)rows[t].rest[c];
-                    same += (x - y) * (x - y);
-                    opposite += (x + y) * (x + y);
-                }
-                most = fmax(most, track.path == PELT_PATH_ROTATION ? fmin(same, opposite) : same);
-            }
-            if (most <= 0.25 * rows[t].tolerance * rows[t].tolerance)
-                continue;
-            if (interpolation == PELT_INTERPOLATION_LINEAR)
-                result = px_keys_reduce(scratch, &track, rows[t].tolerance, true);
-            if (result == PELT_OK)
-                result = px_track_copy(b->memory, &track);
-            if (result == PELT_OK)
-                motion->tracks[motion->track_count++] = track;
-        }
-    }
-    px_arena_destroy(scratch);
+                                .interpolation = interpolation,
+                                .move = KEY_TOLERANCE * bone->group->radius,
+                                .reach = bone->spread};
+    pelt_result result = px_bone_node_tracks(b->memory, &bone->node, &b->skeleton, matrices, &node_times, motion);
+    px_free(b->plan->context, matrices);
     return result;
 }
 
@@ -261,21 +212,11 @@ static pelt_result build_skeleton(build *b) {
     memcpy(s->rest, old->rest, old->joint_count * sizeof *s->rest);
     for (uint32_t n = 0; n < b->bone_count; n++) {
         const built_bone *bone = &b->bones[n];
-        uint32_t inner = bone->joint, outer = inner - 1;
+        uint32_t inner = bone->node.joint, outer = inner - 1;
         double matrix[12];
-        px_bone_path path = {px_bone_kind_at(PELT_TRANSFORMS_AFFINE), 1, matrix, bone->frame};
-        px_bone_keys keys;
         fill_path(b, bone, b->neutral, 1, matrix);
-        PX_TRY(px_keys_make(b->plan->arena, &path, &keys));
-        s->parents[outer] = b->model->skin.bone_joints[bone->group->host];
-        s->parents[inner] = outer;
-        s->rest[outer] = s->rest[inner] = px_transform_identity();
-        memcpy(s->rest[outer].translation, keys.translations, sizeof s->rest[outer].translation);
-        memcpy(s->rest[outer].rotation, keys.rotations, sizeof s->rest[outer].rotation);
-        memcpy(s->rest[outer].scale, keys.scales, sizeof s->rest[outer].scale);
-        memcpy(s->rest[inner].rotation, keys.inner_rotations, sizeof s->rest[inner].rotation);
-        for (int a = 0; a < 3; a++)
-            s->rest[inner].scale[a] = (float)(1 / bone->frame.scales[a]);
+        PX_TRY(
+            px_bone_node_rest(b->plan->arena, &bone->node, matrix, b->model->skin.bone_joints[bone->group->host], s));
         char name[32];
         for (uint32_t j = outer; j <= inner; j++) {
             int length = snprintf(name, sizeof name, "slider_%03u%s", n, j == outer ? "_outer" : "");
@@ -352,17 +293,8 @@ static pelt_result build_skin(build *b) {
     memcpy(skin->bone_joints, old->bone_joints, old->bone_count * sizeof *skin->bone_joints);
     memcpy(skin->inverse_binds, old->inverse_binds, old->bone_count * sizeof *skin->inverse_binds);
     for (uint32_t n = 0; n < b->bone_count; n++) {
-        const built_bone *bone = &b->bones[n];
-        float *bind = skin->inverse_binds[old->bone_count + n].m;
-        skin->bone_joints[old->bone_count + n] = bone->joint;
-        for (size_t r = 0; r < 3; r++) {
-            double along = 0;
-            for (size_t c = 0; c < 3; c++) {
-                bind[4 * r + c] = (float)(bone->scale * bone->frame.axes[3 * c + r]);
-                along += bone->frame.axes[3 * c + r] * bone->pivot[c];
-            }
-            bind[4 * r + 3] = (float)(-bone->scale * along);
-        }
+        skin->bone_joints[old->bone_count + n] = b->bones[n].node.joint;
+        skin->inverse_binds[old->bone_count + n] = px_bone_node_bind(&b->bones[n].node);
     }
     for (size_t i = 0; i < N; i++) {
         uint32_t count = vertex_influences(b, i, bones, weights);
@@ -408,7 +340,7 @@ static pelt_result build_sliders(build *b) {
         return PELT_ERROR_MEMORY;
     *set = (pelt_slider_set){plan->slider_count, b->bone_count, set->sliders, joints, bases, rests};
     for (uint32_t n = 0; n < b->bone_count; n++) {
-        joints[n] = b->bones[n].joint;
+        joints[n] = b->bones[n].node.joint;
         bases[n] = b->model->skin.bone_joints[b->bones[n].group->host];
     }
     px_slider_rests(&b->skeleton, set, rests);
@@ -431,7 +363,7 @@ static pelt_result build_sliders(build *b) {
             move->joint = n;
             for (size_t r = 0; r < 3; r++) {
                 for (size_t c = 0; c < 3; c++) {
-                    const double *axis = bone->frame.axes + c;
+                    const double *axis = bone->node.frame.axes + c;
                     move->change.m[4 * r + c] =
                         (float)(m[4 * r] * axis[0] + m[4 * r + 1] * axis[3] + m[4 * r + 2] * axis[6]);
                 }
@@ -518,7 +450,7 @@ static pelt_result rest_track(build *b, pelt_motion *motion) {
     float *times = PX_NEW(b->memory, float, 2), *values = PX_NEW(b->memory, float, 6);
     if (!times || !values)
         return PELT_ERROR_MEMORY;
-    uint32_t joint = b->bones[0].joint - 1;
+    uint32_t joint = b->bones[0].node.joint - 1;
     times[0] = motion->start;
     times[1] = motion->end;
     for (size_t c = 0; c < 6; c++)
