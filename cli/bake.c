@@ -1,26 +1,32 @@
-/* pelt bake: evaluates a motion of a rig into a vertex cache. */
+/* pelt bake: evaluates a motion of a rig into a vertex cache, or its skinning into helper bones. */
 #include "cli.h"
 
 #include <stddef.h>
 
+#define PAIRS_SHOWN 8u
+
 typedef struct bake_settings {
     pelt_load_desc load;
+    pelt_helper_bones_desc helpers; /* with the frame rate of caches */
     const char *output;
     const char *mesh;
-    double fps;
     const char *motion;
+    uint32_t as;       /* bake_as */
     uint32_t skinning; /* pelt_skinning */
     uint32_t normals;  /* pelt_frame_normals */
 } bake_settings;
 
+typedef enum bake_as { AS_AUTO, AS_CACHE, AS_BONES } bake_as;
+
 static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, PELT_FIELD(bake_settings, output), NULL, 0, 0, NULL, "FILE",
-     "the cache (.pc2, .mdd) or a pattern of meshes ('f_%04d.obj', 'f_%04d.ply')"},
+     "the cache (.pc2, .mdd), a pattern of meshes ('f_%04d.obj', 'f_%04d.ply') or a rig (.glb, .gltf)"},
+    {"as", 0, PELT_OPTION_CHOICE, PELT_FIELD(bake_settings, as), "auto", 0, 0, "auto|cache|bones", NULL,
+     "kind of result; auto: a cache for cache formats, helper bones for rigs"},
     {"mesh", 0, PELT_OPTION_TEXT, PELT_FIELD(bake_settings, mesh), NULL, 0, 0, NULL, "FILE",
      "also write the mesh that the cache belongs to, in its rest pose (.obj, .ply)"},
-    {"fps", 0, PELT_OPTION_REAL, PELT_FIELD(bake_settings, fps), "30", 0.001, 100000, NULL, "N", "frames per second"},
     {"motion", 0, PELT_OPTION_TEXT, PELT_FIELD(bake_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
-     "which motion; without this the first"},
+     "which motion of a cache; without this the first"},
     {"skinning", 0, PELT_OPTION_CHOICE, PELT_FIELD(bake_settings, skinning), "linear", 0, 0, "linear|dual-quaternion",
      NULL, "how bones are blended"},
     {"normals", 0, PELT_OPTION_CHOICE, PELT_FIELD(bake_settings, normals), "none", 0, 0, "none|matrix|inverse|accurate",
@@ -33,18 +39,41 @@ static OPTION_TABLE(own_table, own_options)
 
     static const option_group groups[] = {
         {"Options", own_table, 0},
+        {"Options", pelt_helper_bones_options, offsetof(bake_settings, helpers)},
         {"Options", pelt_load_options, offsetof(bake_settings, load)},
 };
 
+/* Options of a rig with helper bones. */
+static exit_code check_rig(cli_session *session, const bake_settings *settings) {
+    exit_code code = output_rig(session, settings->output);
+    if (code != EXIT_DONE)
+        return code;
+    if (settings->mesh || settings->motion || settings->normals)
+        return usage_error(session,
+                           "--mesh, --motion and --normals go with a cache: a rig has its mesh and all motions");
+    if (settings->skinning != PELT_SKINNING_DUAL_QUATERNION)
+        return usage_error(session,
+                           "%s: a rig is skinned linearly already; helper bones are for --skinning "
+                           "dual-quaternion",
+                           settings->output);
+    return EXIT_DONE;
+}
+
 /* Checks the outputs before any work. */
-static exit_code check_outputs(cli_session *session, const bake_settings *settings) {
+static exit_code check_outputs(cli_session *session, const bake_settings *settings, bake_as *as) {
     if (!settings->output)
         return usage_error(session, "bake needs an output: -o FILE");
     const pelt_format_info *format;
     exit_code code = output_format(session, settings->output, &format);
     if (code != EXIT_DONE)
         return code;
-    bool sequence = format->flags & PELT_FORMAT_SEQUENCE;
+    bool sequence = format->flags & PELT_FORMAT_SEQUENCE, rig = !sequence && (format->flags & PELT_FORMAT_RIG);
+    *as = settings->as != AS_AUTO ? (bake_as)settings->as : rig ? AS_BONES : AS_CACHE;
+    const idle_options rules[] = {{*as == AS_CACHE, "add influences transforms", "where a cache is written"}};
+    if ((code = options_check(session, rules, COUNT(rules))) != EXIT_DONE)
+        return code;
+    if (*as == AS_BONES)
+        return check_rig(session, settings);
     if (sequence && !is_pattern(settings->output))
         return usage_error(session, "%s: one %s file holds one frame; use a pattern like 'f_%%04d.%s'",
                            settings->output, format->name, format->extensions);
@@ -70,7 +99,7 @@ static void report(cli_session *session, const bake_settings *settings, const pe
     if (settings->mesh)
         json_text(json, "mesh", settings->mesh);
     json_text(json, "motion", clip->name);
-    double fps = clip_rate(clip, settings->fps);
+    double fps = clip_rate(clip, settings->helpers.fps);
     json_real(json, "fps", fps);
     json_count(json, "frames", clip->frame_count);
     json_count(json, "points", clip->point_count);
@@ -102,9 +131,9 @@ static exit_code bake(cli_session *session, const bake_settings *settings, pelt_
     if (!animation.motion)
         say(session, MESSAGE_NOTE, "%s: has no motion; its rest pose becomes one frame", model->path);
     pelt_save_desc save = pelt_save_desc_default();
-    save.fps = settings->fps;
+    save.fps = settings->helpers.fps;
     pelt_result result =
-        animation_add(session, model, &animation, settings->fps, (pelt_skinning)settings->skinning, &save.clip);
+        animation_add(session, model, &animation, settings->helpers.fps, (pelt_skinning)settings->skinning, &save.clip);
     save.normals = settings->normals;
     if (result == PELT_OK && save.normals && model->skin.bone_count)
         result = pelt_clip_skin_normals(session->context, model, &model->clips[save.clip]);
@@ -113,7 +142,78 @@ static exit_code bake(cli_session *session, const bake_settings *settings, pelt_
     if (result != PELT_OK)
         return session_fail(session, result);
     report(session, settings, &model->clips[save.clip], now() - start);
-    report_page(session, model, &model->clips[save.clip], 1, settings->fps);
+    report_page(session, model, &model->clips[save.clip], 1, settings->helpers.fps);
+    return EXIT_DONE;
+}
+
+/* ---- Helper bones ----------------------------------------------------------------------------------------- */
+
+/* Reports the pairs of bones that have helpers. */
+static void report_pairs(cli_session *session, cli_table *table, const pelt_model *model,
+                         const pelt_helper_bones_report *r) {
+    cli_json *json = &session->report;
+    json_open(json, "pairs", '[');
+    for (uint32_t n = 0; n < r->pair_count; n++) {
+        const pelt_helper_pair *pair = &r->pairs[n];
+        const char *names[2];
+        for (int e = 0; e < 2; e++)
+            names[e] = shown_name(model->skeleton.names[model->skin.bone_joints[pair->bones[e]]]);
+        json_open(json, NULL, '{');
+        json_text(json, "from", names[0]);
+        json_text(json, "to", names[1]);
+        json_real(json, "share", pair->share);
+        json_real(json, "degrees", pair->angle * 180 / 3.14159265358979323846);
+        json_close(json, '}');
+        if (n < PAIRS_SHOWN)
+            table_row(table, n == 0 ? "between" : "", "%s, %s: %.1f %% of the difference, up to %.0f degrees", names[0],
+                      names[1], 100 * pair->share, pair->angle * 180 / 3.14159265358979323846);
+    }
+    json_close(json, ']');
+    if (r->pair_count > PAIRS_SHOWN)
+        table_row(table, "", "and %u more pairs of bones", r->pair_count - PAIRS_SHOWN);
+}
+
+static void report_bones(cli_session *session, const bake_settings *settings, const pelt_model *model,
+                         const pelt_helper_bones_report *r) {
+    uint64_t bytes = written_size(settings->output, 0);
+    cli_json *json = &session->report;
+    cli_table table = {0};
+    json_text(json, "output", settings->output);
+    json_count(json, "helpers", r->bone_count);
+    json_count(json, "joints", r->joint_count);
+    json_count(json, "influences", r->influence_count);
+    json_count(json, "motions", model->motion_count);
+    json_count(json, "frames", r->frame_count);
+    json_real(json, "before_rms", r->before.rms);
+    json_real(json, "before_max", r->before.max);
+    json_real(json, "after_rms", r->after.rms);
+    json_real(json, "after_max", r->after.max);
+    table_row(&table, "helper bones", "%u, %u joints", r->bone_count, r->joint_count);
+    report_pairs(session, &table, model, r);
+    table_row(&table, "influences", "%u at most", r->influence_count);
+    table_row(&table, "motions", "%u, %s frames", model->motion_count, grouped(r->frame_count));
+    table_row(&table, "before", "%.4f %% of the size RMS, %.3f %% at most, from dual quaternions", 100 * r->before.rms,
+              100 * r->before.max);
+    table_row(&table, "after", "%.4f %% RMS, %.3f %% at most", 100 * r->after.rms, 100 * r->after.max);
+    json_count(json, "bytes", bytes);
+    json_real(json, "seconds", r->seconds);
+    table_row(&table, "written", "%s", bytes_text(bytes));
+    table_row(&table, "time", "%.3f s", r->seconds);
+    session->report_done = true;
+    table_print(&table, session->common.quiet ? NULL : session->out, settings->output);
+}
+
+static exit_code bake_bones(cli_session *session, const bake_settings *settings, pelt_model *model) {
+    pelt_helper_bones_report r;
+    pelt_save_desc save = pelt_save_desc_default();
+    save.skip_clips = true;
+    pelt_result result = pelt_helper_bones_add(session->context, model, &settings->helpers, &r);
+    if (result == PELT_OK)
+        result = pelt_save(session->context, model, settings->output, &save);
+    if (result != PELT_OK)
+        return session_fail(session, result);
+    report_bones(session, settings, model, &r);
+    report_page(session, model, NULL, 0, settings->helpers.fps);
     return EXIT_DONE;
 }
 
@@ -121,14 +221,15 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     const bake_settings *settings = given;
     if (arg_count == 0)
         return usage_error(session, "bake needs a rig");
-    exit_code code = check_outputs(session, settings);
+    bake_as as = AS_CACHE;
+    exit_code code = check_outputs(session, settings, &as);
     if (code != EXIT_DONE)
         return code;
     pelt_model *model;
     pelt_result result = pelt_load(session->context, args, arg_count, &settings->load, &model);
     if (result != PELT_OK)
         return session_fail(session, result);
-    code = bake(session, settings, model);
+    code = (as == AS_BONES ? bake_bones : bake)(session, settings, model);
     keep_model(session, model);
     return code;
 }
@@ -138,14 +239,19 @@ static const example examples[] = {
     {"pelt bake wolf.glb -o run.pc2 --mesh wolf.obj --motion run --fps 60",
      "another motion, and the mesh: 'wolf.obj run.pc2' is then an input"},
     {"pelt bake wolf.glb -o 'wolf_%04d.obj' --normals accurate", "one mesh file for every frame, with normals"},
+    {"pelt bake wolf.glb -o smooth.glb --as bones --skinning dual-quaternion --add 8",
+     "helper bones at the four joints that twist most: dual quaternions in any engine"},
 };
 
 const cli_verb verb_bake = {
     .name = "bake",
-    .summary = "evaluate a motion of a rig to a vertex cache or a mesh sequence",
-    .usage = "pelt bake RIG -o CACHE [options]",
+    .summary = "evaluate a motion of a rig to a vertex cache or a mesh sequence, dual quaternions to helper bones",
+    .usage = "pelt bake RIG -o OUT [options]",
     .about = "Frames are evenly spaced from the motion's first key to its last. If --fps does not divide the duration, "
-             "they are slightly closer, and the report has the actual rate. Positions are in world space.",
+             "they are slightly closer, and the report has the actual rate. Positions are in world space.\n\n"
+             "--as bones keeps the rig and adds helper bones, two between each pair of bones that matters, in all "
+             "motions. With them plain linear blending, as every engine does it, shows what --skinning dual-quaternion "
+             "shows: twists and bends that keep their volume.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(bake_settings),

@@ -118,6 +118,9 @@ CALL(pelt_eigenskin) {
 CALL(pelt_decompose_sliders) {
     return pelt_decompose_sliders(s->context, s->rig, desc, NULL);
 }
+CALL(pelt_helper_bones_add) {
+    return pelt_helper_bones_add(s->context, s->rig, desc, NULL);
+}
 CALL(pelt_crowd_create) {
     pelt_crowd_character character = {(const pelt_model *const *)&s->rig, 1};
     pelt_crowd *crowd;
@@ -282,6 +285,7 @@ MAKE(pelt_decompose_desc)
 MAKE(pelt_decompose_corrected_desc)
 MAKE(pelt_budget_desc)
 MAKE(pelt_edit_desc)
+MAKE(pelt_helper_bones_desc)
 MAKE(pelt_jiggle_desc)
 MAKE(pelt_jiggle_bake_desc)
 MAKE(pelt_jiggle_simulate_desc)
@@ -341,6 +345,7 @@ static const struct contract {
     ROW(pelt_edit_mesh, pelt_edit_desc, pelt_edit_options),
     ROW(pelt_edit_positions, pelt_edit_desc, pelt_edit_options),
     ROW(pelt_edit_displace, pelt_edit_desc, pelt_edit_options),
+    ROW(pelt_helper_bones_add, pelt_helper_bones_desc, pelt_helper_bones_options),
     ROW(pelt_jiggle_create, pelt_jiggle_desc, pelt_jiggle_options),
     ROW(pelt_jiggle_bake, pelt_jiggle_desc, pelt_jiggle_options),
     ROW(pelt_jiggle_bake_how, pelt_jiggle_bake_desc, pelt_jiggle_bake_options),

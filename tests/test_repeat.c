@@ -152,6 +152,12 @@ static pelt_result sliders(fixture *f) {
     return pelt_decompose_sliders(f->test.context, f->model, &desc, NULL);
 }
 
+static pelt_result add_helpers(fixture *f) {
+    pelt_helper_bones_desc desc = pelt_helper_bones_desc_default();
+    desc.add = 2;
+    return pelt_helper_bones_add(f->test.context, f->model, &desc, NULL);
+}
+
 static pelt_result load_cache(fixture *f) {
     return pelt_load_cache_memory(f->test.context, "PC2", 3, "broken.pc2", NULL, f->model) == PELT_OK ? PELT_ERROR_INPUT
                                                                                                       : PELT_OK;
@@ -265,6 +271,7 @@ static const row rows[] = {
     {"sliders", "face", 500, 4, sliders, true, false},
     {"jiggle", "tube", 1000, 8, simulate, false, false},
     {"jiggle bones", "tube", 1000, 8, add_bones, true, false},
+    {"helper bones", "tube", 1000, 8, add_helpers, true, false},
     {"cache that fails", "tube", 1000, 8, load_cache, false, false},
     {"clip of a motion", "creature", 3000, 8, make_clip, false, true},
     {"prepared skin", "creature", 3000, 8, prepare, false, true},

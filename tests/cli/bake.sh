@@ -59,6 +59,25 @@ run 0 bake -q strip.gltf -o dq.pc2 --skinning dual-quaternion
 run 4 compare bend.obj bend.pc2 dq.pc2 --max-error 0.01
 run 0 compare strip.gltf dq.pc2 --skinning dual-quaternion --max-error 1e-3
 
+# Helper bones: linear skinning of the file is close to dual quaternions of the input; the rig plays as before.
+run 0 bake tube.glb -o helped.glb --skinning dual-quaternion --add 2 --json report.json
+json report.json 'r.helpers == 2 && r.joints == 4 && r.pairs.length == 1 && r.after_rms < 0.1 * r.before_rms'
+out "helper bones"
+run 0 bake -q tube.glb -o curved.pc2 --skinning dual-quaternion
+run 4 compare tube.glb curved.pc2 --max-error 1
+run 0 compare helped.glb curved.pc2 --max-error 1
+run 0 bake -q tube.glb -o rigid.glb --as bones --skinning dual-quaternion --transforms rigid --json report.json
+json report.json 'r.joints == r.helpers'
+run 1 bake tube.glb -o no.glb
+err "linearly already"
+run 1 bake tube.glb -o no.glb --skinning dual-quaternion --motion 0
+err "go with a cache"
+run 1 bake tube.glb -o no.pc2 --add 2
+err "where a cache is written"
+run 1 bake tube.glb -o no.glb --skinning dual-quaternion --add 1
+err "at least 2"
+missing no.glb
+
 # Not a rig; no such motion.
 run 2 bake bend.obj bend.pc2 -o again.pc2
 err "pelt convert"

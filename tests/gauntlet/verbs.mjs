@@ -71,6 +71,19 @@ export const verbs = [
         ],
     },
     {
+        name: "bake, bones",
+        about: "`pelt bake RIG -o out.glb --skinning dual-quaternion`; distances from dual quaternion skinning as per cent of the size",
+        takes: (input) => isMoved(input) && isBlended(input),
+        output: "out.glb",
+        args: ({ input, out }) => ["bake", input.files[0], "-o", out, "--skinning", "dual-quaternion"],
+        judge: async (t) => [
+            ["part of the RMS difference left", t.report.after_rms / Math.max(t.report.before_rms, 1e-6), 0, 1],
+            ["RMS, %", 100 * t.report.after_rms, 0, 0.25],
+            ["largest, %", 100 * t.report.after_max, 0, 5],
+            ...(await soundRig(t)),
+        ],
+    },
+    {
         name: "decompose",
         about: "`pelt decompose INPUT -o out.glb`, with the number of bones that it chooses; shading as three skins the normals",
         takes: ({ moves, kind }) => moves && kind !== "capture",

@@ -30,6 +30,7 @@ const ROWS = [
     ["convert", ["rig.glb", "-o", "out/a.gltf"], ["a.gltf+a.bin"]],
     ["convert", ["q_%d.obj", "out/a_%d.ply"], ["a_0.ply+a_1.ply+a_2.ply"]],
     ["bake", ["rig.glb", "-o", "out/a.pc2", "--mesh", "out/a.obj"], ["a.pc2+a.obj"]],
+    ["bake", ["rig.glb", "-o", "out/a.glb", "--skinning", "dual-quaternion"], ["a.glb"]],
     ["decompose", ["mesh.obj", "clip.pc2", "-o", "out/a.glb", "-b", "2", "--iterations", "2"], ["a.glb"]],
     ["decompose", ["mesh.obj", "clip.pc2", "-o", "out/a.glb", "-b", "2", "--iterations", "2", "--corrections", "2"], ["a.glb"]],
     ["decompose", ["face.glb", "-o", "out/a.glb", "--sliders", "-b", "4", "--iterations", "2"], ["a.glb"]],
