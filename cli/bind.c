@@ -14,6 +14,10 @@ static const pelt_option own_options[] = {
      "whose joints and motions the mesh gets; without this its own"},
     {"also", 0, PELT_OPTION_TEXT, PELT_FIELD(bind_settings, also), NULL, 0, 0, NULL, "MESH=FILE",
      "weight another mesh in the same voxels and write it; repeatable"},
+    {"prefer", 0, PELT_OPTION_TEXT, PELT_FIELD(bind_settings, prefer), NULL, 0, 0, NULL, "POSES",
+     "examples of good poses: a folder of meshes with a pose each, as of 'pelt correct --poses', or a cache of the "
+     "rig's first "
+     "motion; weights are pulled to them"},
     {"falloff-map", 0, PELT_OPTION_TEXT, PELT_FIELD(bind_settings, falloff_map), NULL, 0, 0, NULL, "IMAGE",
      "a PNG painted over the mesh's UVs: black is falloff 0, white 1"},
     {"falloff-attribute", 0, PELT_OPTION_TEXT, PELT_FIELD(bind_settings, falloff_attribute), NULL, 0, 0, NULL, "NAME",
@@ -30,6 +34,7 @@ static OPTION_TABLE(own_table, own_options)
     static const option_group groups[] = {
         {"Options", own_table, 0},
         {"Binding", pelt_bind_options, offsetof(bind_settings, bind)},
+        {"Binding", pelt_bind_prefer_options, offsetof(bind_settings, prefer_desc)},
         {"Reading", pelt_load_options, offsetof(bind_settings, load)},
 };
 
@@ -109,20 +114,20 @@ static pelt_result show_voxels(bind_work *w, pelt_page_desc *page) {
     return PELT_OK;
 }
 
-static pelt_result bind_and_write(bind_work *w) {
+static pelt_result bind_model(bind_work *w) {
+    pelt_result result = pelt_binding_create(w->session->context, w->model, &w->desc, &w->binding);
+    return result == PELT_OK ? pelt_binding_apply(w->binding, NULL) : result;
+}
+
+static pelt_result write_model(bind_work *w) {
     pelt_context *context = w->session->context;
-    pelt_result result = pelt_binding_create(context, w->model, &w->desc, &w->binding);
-    if (result == PELT_OK)
-        result = pelt_binding_apply(w->binding, NULL);
-    if (result != PELT_OK)
-        return result;
     w->report = pelt_binding_report(w->binding);
     if (!w->settings->bind.fit)
         w->report.fit.inside_before = w->report.fit.inside_after = w->inside;
     double start = now();
     pelt_save_desc save = pelt_save_desc_default();
     save.weights = w->settings->format;
-    result = pelt_save(context, w->model, w->settings->output, &save);
+    pelt_result result = pelt_save(context, w->model, w->settings->output, &save);
     w->seconds_write = now() - start;
     if (result == PELT_OK)
         result = bind_section_write(w);
@@ -182,7 +187,11 @@ static exit_code work_all(bind_work *w, const char *const *args, size_t arg_coun
     code = check_fit(w);
     if (code != EXIT_DONE)
         return code;
-    pelt_result result = bind_and_write(w);
+    pelt_result result = bind_model(w);
+    if (result == PELT_OK && (code = bind_prefer_run(w)) != EXIT_DONE)
+        return code;
+    if (result == PELT_OK)
+        result = write_model(w);
     w->seconds_total = now() - start;
     if (result == PELT_OK) {
         bind_report(w);
@@ -208,6 +217,8 @@ static exit_code run(cli_session *session, const void *given, const char *const 
         {settings->bind.method != PELT_BIND_GEODESIC, "distance", "without --method geodesic"},
         {settings->bind.method == PELT_BIND_HEAT || settings->bind.method == PELT_BIND_SURFACE, "curve",
          "without --method geodesic"},
+        {!settings->prefer, "prefer-strength", "without --prefer"},
+        {settings->bind.lock, "prefer", "with --lock, whose weights it would change"},
         {settings->bind.method > PELT_BIND_GEODESIC, "also", "without --method heat or geodesic"}};
     if ((code = options_check(session, rules, COUNT(rules))) != EXIT_DONE)
         return code;
@@ -234,6 +245,8 @@ static const example examples[] = {
     {"pelt bind hero.glb -o hero.glb --rigid 'sphere(0 1.7 0 0.15)=head' --falloffs coat=0.9 --paint '-box(0 0 0 1 1 "
      "1)'",
      "regions by place: a rigid skull, a stiff coat, voxels that must not be there"},
+    {"pelt bind hero.glb -o hero.glb --prefer sculpts",
+     "sculpts/raised.obj and raised.json show how the shoulder should look with the arm raised"},
     {"pelt bind hero.glb -o hero.glb --lock jaw,eye_l,eye_r", "painted weights of the face stay"},
     {"pelt bind hero.glb -o hero.glb --also shirt.obj=shirt.glb --also low.glb=low.glb",
      "a garment and a level of detail get the weights of the same voxels"},

@@ -14,7 +14,9 @@ typedef struct bind_settings {
     const char *paint_file;
     const char *section; /* the last one; see option_values */
     const char *also;    /* the last one; see option_values */
-    uint32_t format;     /* pelt_weight_format */
+    const char *prefer;
+    pelt_bind_prefer_desc prefer_desc;
+    uint32_t format; /* pelt_weight_format */
     pelt_load_desc load;
 } bind_settings;
 
@@ -39,7 +41,9 @@ typedef struct bind_work {
     pelt_model *rig;   /* file of --skeleton, or NULL */
     pelt_binding *binding;
     pelt_bind_report report;
-    bind_also *also; /* [also_count] */
+    pelt_bind_prefer_report preferred;
+    uint32_t example_count; /* of --prefer */
+    bind_also *also;        /* [also_count] */
     size_t also_count;
     double inside; /* fraction of joints inside the mesh, measured before binding; negative: not measured */
     double seconds_load, seconds_write, seconds_total;
@@ -51,6 +55,11 @@ pelt_result bind_also_run(bind_work *w);
 void bind_also_json(const bind_work *w, cli_json *json);
 void bind_also_rows(const bind_work *w, cli_table *table);
 void bind_also_free(bind_work *w);
+
+/* Reads the examples of --prefer and changes the weights; reports them (bind_prefer.c). */
+exit_code bind_prefer_run(bind_work *w);
+void bind_prefer_json(const bind_work *w, cli_json *json);
+void bind_prefer_rows(const bind_work *w, cli_table *table);
 
 /* Reads what regions refer to: vertex attributes and --paint-file (bind_regions.c). */
 exit_code bind_read_regions(bind_work *w);

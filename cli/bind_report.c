@@ -112,6 +112,7 @@ static void report_json(const bind_work *w) {
         json_close(json, '}');
     }
     json_close(json, ']');
+    bind_prefer_json(w, json);
     bind_also_json(w, json);
     json_open(json, "seconds", '{');
     json_real(json, "load", w->seconds_load);
@@ -160,6 +161,7 @@ static void report_table(const bind_work *w) {
             table_row(&table, "", "%s: %s", idle_texts[why], names);
         free(names);
     }
+    bind_prefer_rows(w, &table);
     bind_also_rows(w, &table);
     table_row(&table, "time", "%.3f s: load %.3f, fit %.3f, voxelize %.3f, solve %.3f, weights %.3f, write %.3f",
               w->seconds_total, w->seconds_load, r->seconds_fit, r->seconds_voxelize, r->seconds_solve,

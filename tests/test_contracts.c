@@ -107,6 +107,11 @@ CALL(pelt_binding_apply_pose) {
     return pelt_binding_apply_pose(s->binding, desc, NULL);
 }
 
+CALL(pelt_bind_prefer) {
+    pelt_bind_example example = {"rest", s->rig->skeleton.rest, s->rig->mesh.positions};
+    return pelt_bind_prefer(s->context, s->rig, &example, 1, desc, NULL);
+}
+
 CALL(pelt_correct) {
     pelt_correct_pair pair = {0, &s->rig->clips[0]};
     return pelt_correct(s->context, s->rig, &pair, 1, desc, NULL);
@@ -278,6 +283,7 @@ MAKE(pelt_context_desc)
 MAKE(pelt_load_desc)
 MAKE(pelt_save_desc)
 MAKE(pelt_bind_desc)
+MAKE(pelt_bind_prefer_desc)
 MAKE(pelt_correct_desc)
 MAKE(pelt_eigenskin_desc)
 MAKE(pelt_crowd_desc)
@@ -333,6 +339,7 @@ static const struct contract {
     ROW(pelt_binding_create, pelt_bind_desc, pelt_bind_options),
     ROW(pelt_binding_apply, pelt_bind_desc, pelt_bind_options),
     ROW(pelt_binding_apply_pose, pelt_bind_desc, pelt_bind_options),
+    ROW(pelt_bind_prefer, pelt_bind_prefer_desc, pelt_bind_prefer_options),
     ROW(pelt_correct, pelt_correct_desc, pelt_correct_options),
     ROW(pelt_eigenskin, pelt_eigenskin_desc, pelt_eigenskin_options),
     ROW(pelt_crowd_create, pelt_crowd_desc, pelt_crowd_options),

@@ -228,6 +228,40 @@ PELT_API pelt_bind_report pelt_binding_report(const pelt_binding *binding);
 /* NULL is allowed. */
 PELT_API void pelt_binding_destroy(pelt_binding *binding);
 
+/* ---- Examples of good poses -------------------------------------------------------------------------------- */
+
+/* The shape that the mesh should have in a pose: a sculpt, a frame of an animation. */
+typedef struct pelt_bind_example {
+    const char *name;             /* for messages; not NULL */
+    const pelt_transform *locals; /* [joint] of the model's skeleton */
+    const float *positions;       /* [vertex][3] in world space */
+} pelt_bind_example;
+
+typedef struct pelt_bind_prefer_desc {
+    uint32_t cookie; /* set by pelt_bind_prefer_desc_default; do not change */
+    /* how strongly the weights of the model are kept: a change of a weight by 1 counts like a distance of this fraction of
+     * the first example's diagonal in every example, 0 to 1; default 0.003 */
+    double strength;
+    uint32_t influences; /* bones per vertex at most, 1 to 8; default 0: as many as the skin has */
+} pelt_bind_prefer_desc;
+PELT_EXPERIMENTAL PELT_API const pelt_option_table *pelt_bind_prefer_options(void);
+PELT_EXPERIMENTAL PELT_API pelt_bind_prefer_desc pelt_bind_prefer_desc_default(void);
+
+typedef struct pelt_bind_prefer_report {
+    uint32_t vertex_count;  /* vertices, those that coincide and have equal weights counted once */
+    uint32_t changed_count; /* of these, vertices whose weights changed */
+    double change_mean;     /* mean L1 distance of new and old weights, 0 to 2 */
+    double before, after;   /* RMS distance of the skin from the examples, as a fraction of the first one's diagonal */
+} pelt_bind_prefer_report;
+
+/* Changes skin weights so that linear blend skinning comes close to examples [example_count], at least one: least squares with the
+ * weights of the model as the prior. A vertex gets bones that it or a vertex near it has. Parts without a skin stay. `desc`
+ * NULL: defaults. `report` may be NULL. After a failure the model is as it was. */
+PELT_EXPERIMENTAL PELT_API pelt_result pelt_bind_prefer(pelt_context *context, pelt_model *model,
+                                                        const pelt_bind_example *examples, uint32_t example_count,
+                                                        const pelt_bind_prefer_desc *desc,
+                                                        pelt_bind_prefer_report *report);
+
 /* The voxels of a binding, for display, in the space of the rest pose. */
 typedef struct pelt_bind_voxels {
     uint32_t count;             /* number of voxels */

@@ -319,6 +319,27 @@ missing d.png
 # Settings of the paper; other options take precedence. Methods for comparison.
 run 0 bind rig.glb -o bound.glb --preset voxel2013 --grid 64,64,32 --json report.json
 json report.json 'r.settings.method === "geodesic" && r.settings.curve === "paper" && r.settings.grid === "64,64,32" && r.settings.prune === 0'
+# Examples of good poses, as a cache and as sculpts with a pose each: the file comes closer to the weights that it had.
+run 0 bake -q rig.glb -o good.pc2 --fps 12
+run 0 bind -q rig.glb -o plain.glb $coarse
+run 0 bind rig.glb -o bound.glb $coarse --prefer good.pc2 --json report.json
+json report.json 'r.prefer.examples > 2 && r.prefer.after < 0.5 * r.prefer.before && r.prefer.changed > 0'
+out "examples"
+run 0 compare rig.glb plain.glb --json plain.json
+run 0 compare rig.glb bound.glb --json bound.json
+cp plain.json report.json && json report.json 'require("fs").writeFileSync("l1", String(r.weights.l1_mean)) === undefined'
+json bound.json 'r.weights.l1_mean < 0.9 * Number(require("fs").readFileSync("l1", "utf8"))'
+mkdir sculpts
+run 0 pose -q tube.glb -j upper=0,0,80 -o sculpts/bent.obj
+printf '{"joints": {"upper": {"euler": [0, 0, 80]}}}' >sculpts/bent.json
+run 0 bind tube.glb -o bound.glb $coarse --prefer sculpts --prefer-strength 0.001 --json report.json
+json report.json 'r.prefer.examples === 1 && r.prefer.after < 0.5 * r.prefer.before'
+run 1 bind tube.glb -o no.glb --prefer-strength 0.1
+err "without --prefer"
+run 1 bind tube.glb -o no.glb --prefer sculpts --lock upper
+err "with --lock"
+missing no.glb
+
 for method in surface closest hierarchy; do
     run 0 bind rig.glb -o bound.glb $coarse --method $method
 done

@@ -37,6 +37,7 @@ const ROWS = [
     ["decompose", ["mesh.obj", "clip.pc2", "-o", "out/a.glb", "--iterations", "2", "--max-error", "5%"], ["a.glb"]],
     ["bind", ["rig.glb", "-o", "out/a.glb", "--resolution", "16"], ["a.glb"]],
     ["bind", ["rig.glb", "-o", "out/a.glb", "--resolution", "16", "--also", "rig.glb=out/b.glb"], ["a.glb", "b.glb"]],
+    ["bind", ["rig.glb", "-o", "out/a.glb", "--resolution", "16", "--prefer", "poses"], ["a.glb"]],
     ["correct", ["rig.glb", "clip.pc2", "--rank", "1", "--normal-rank", "1", "-o", "out/a.glb"], ["a.glb"]],
     ["correct", ["rig.glb", "--driver", "pose", "--poses", "poses", "-o", "out/a.glb"], ["a.glb"]],
     ["edit", ["rig.glb", "--displace", "numbers", "-o", "out/a.glb"], ["a.glb"]],
@@ -69,7 +70,7 @@ const REPORTS = [["--json", "r.json"], ["--report", "r.html"]];
 // Options with a file that is read.
 const READS = [
     "--skeleton", "--poses", "--unseen", "--rest", "--original", "--displace", "--soft-map", "--pin-map", "--stiffness-map",
-    "--damping-map", "--map", "--pose", "--source", "--paint-file",
+    "--damping-map", "--map", "--pose", "--source", "--paint-file", "--prefer",
 ];
 
 function makeInputs() {
