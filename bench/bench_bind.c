@@ -1,7 +1,7 @@
 /* Weights that pelt_bind gives the rigged characters of the real data, measured against their artists' weights.
  *
- * Prints, for every character, the measures of rig_measures.h and the seconds, then means and medians of each set and
- * of all. Characters without motions are left out of the mean of E. Files that are not characters are listed with the
+ * Prints, for every character, the measures of rig_measures.h and the seconds, then means and medians of each set, of
+ * the two halves (constants are chosen on one and reported on the other) and of all. Characters without motions are left out of the mean of E. Files that are not characters are listed with the
  * reason. The measures of the artist's weights against themselves must be 0, or the program stops.
  *
  *   bench_bind [FILTER] [--set NAME=VALUE]… [--threads N]

@@ -113,15 +113,25 @@ static void get_numbers(const outcome *r, double numbers[NUMBERS]) {
     memcpy(numbers, own, sizeof own);
 }
 
-/* Mean and median of one number over the results of a set (NULL: all); NaNs are left out. */
-static void mean_median(const outcome *results, size_t count, const char *set, int number, double *mean,
+/* Constants are chosen on one half of the characters, every second of the list, and reported on the other. */
+typedef struct selection {
+    const char *set; /* NULL: all */
+    int half;        /* 0: of the choosing half, 1: of the reporting half, -1: all */
+} selection;
+
+static bool is_selected(const outcome *results, size_t n, selection s) {
+    return (!s.set || results[n].character->set == s.set) && (s.half < 0 || (int)(n % 2) == s.half);
+}
+
+/* Mean and median of one number over the selected results; NaNs are left out. */
+static void mean_median(const outcome *results, size_t count, selection selected, int number, double *mean,
                         double *median) {
     double *values = malloc((count + 1) * sizeof *values), sum = 0;
     size_t used = 0;
     for (size_t n = 0; values && n < count; n++) {
         double numbers[NUMBERS];
         get_numbers(&results[n], numbers);
-        if ((!set || results[n].character->set == set) && !isnan(numbers[number]))
+        if (is_selected(results, n, selected) && !isnan(numbers[number]))
             sum += values[used++] = numbers[number];
     }
     *mean = *median = NAN;
@@ -148,21 +158,24 @@ static void print_row(const outcome *r) {
     print_numbers(numbers);
 }
 
-/* Of a set (NULL: all). */
-static void print_summary(const outcome *results, size_t count, const char *set) {
+static void print_summary(const outcome *results, size_t count, selection selected) {
+    const char *name = selected.set        ? selected.set
+                       : selected.half < 0 ? "all"
+                       : selected.half     ? "reporting"
+                                           : "choosing";
     uint32_t vertices = 0, unweighted = 0, characters = 0;
     for (size_t n = 0; n < count; n++)
-        if (!set || results[n].character->set == set) {
+        if (is_selected(results, n, selected)) {
             vertices += results[n].measures.vertex_count;
             unweighted += results[n].measures.unweighted_count;
             characters++;
         }
     double both[2][NUMBERS];
     for (int n = 0; n < NUMBERS; n++)
-        mean_median(results, count, set, n, &both[0][n], &both[1][n]);
+        mean_median(results, count, selected, n, &both[0][n], &both[1][n]);
     for (int k = 0; k < 2; k++) {
-        printf("| %-12s | %-6s of %-8u | %8u |        | %7u |", set ? set : "all", k ? "median" : "mean", characters,
-               vertices, unweighted);
+        printf("| %-12s | %-6s of %-8u | %8u |        | %7u |", name, k ? "median" : "mean", characters, vertices,
+               unweighted);
         print_numbers(both[k]);
     }
 }
@@ -219,9 +232,11 @@ int bind_table(pelt_context *context, const bind_bench *b) {
     }
     for (size_t n = 0; n < count; n++)
         if (n == 0 || results[n].character->set != results[n - 1].character->set)
-            print_summary(results, count, results[n].character->set);
+            print_summary(results, count, (selection){results[n].character->set, -1});
+    for (int half = 0; half < 2 && count > 1; half++)
+        print_summary(results, count, (selection){NULL, half});
     if (count)
-        print_summary(results, count, NULL);
+        print_summary(results, count, (selection){NULL, -1});
     free(results);
     characters_free(&list);
     return code;

@@ -17,19 +17,27 @@ static void test_names(void **state) {
     assert_true(px_bind_name_is_end("Head_end"));
     assert_true(px_bind_name_is_end("Bip01 HeadNub"));
     assert_false(px_bind_name_is_end("Bend"));
+    assert_true(px_bind_name_is_clavicle("Bip01 L Clavicle"));
+    assert_true(px_bind_name_is_clavicle("LeftShoulder"));
+    assert_false(px_bind_name_is_clavicle("Shoulders"));
 }
 
-/* The tube alone, without the button: weights along it match the solution of the equation. */
-static pelt_model *make_tube(test_context *test, const test_joint *joints, uint32_t count) {
+/* A tube along an axis, with a skin. */
+static pelt_model *make_tube_along(test_context *test, uint32_t axis, const test_joint *joints, uint32_t count) {
     shape *s = calloc(1, sizeof *s);
     shape_part(s, "tube", NULL);
-    shape_tube(s, 0, -2, 2, 32, 0.25, (double[3]){0, 0, 0});
+    shape_tube(s, axis, -2, 2, 32, 0.25, (double[3]){0, 0, 0});
     shape_part_end(s);
     pelt_model *model = shape_model(test, s);
     free(s);
     add_skeleton(test, model, joints, count);
     add_skin(test, model, joints, count);
     return model;
+}
+
+/* The tube alone, without the button: weights along it match the solution of the equation. */
+static pelt_model *make_tube(test_context *test, const test_joint *joints, uint32_t count) {
+    return make_tube_along(test, 0, joints, count);
 }
 
 static void test_fields(void **state) {
@@ -176,6 +184,121 @@ static void test_last_bones_do_not_go_on_for_ever(void **state) {
     test_end(&test);
 }
 
+/* Whether a bone of a joint ends within two cells of a place. */
+static bool ends_at(const pelt_binding *binding, uint32_t joint, const float place[3]) {
+    const px_bind_bones *bones = &binding->bones;
+    float p[3];
+    bool found = false;
+    px_bind_to_grid(&binding->volume.voxels.grid, place, p);
+    for (uint32_t k = 0; k < bones->segment_count; k++)
+        found |= binding->subject.targets[bones->segments[k].target] == joint &&
+                 hypotf(hypotf(bones->segments[k].b[0] - p[0], bones->segments[k].b[1] - p[1]),
+                        bones->segments[k].b[2] - p[2]) < 2;
+    return found;
+}
+
+static pelt_binding *bones_of(test_context *test, pelt_model *model) {
+    pelt_bind_desc desc = quick_desc();
+    pelt_binding *binding;
+    test_ok(test, pelt_binding_create(test->context, model, &desc, &binding));
+    return binding;
+}
+
+/* A joint with several children has bones to those beside its axis too, except clavicles, which are held back. Rigs
+ * along +y have neither. */
+static void test_bones_to_children_beside_the_axis(void **state) {
+    (void)state;
+    enum { A, B, C, D, SIDE, CLAVICLE, COUNT };
+    for (uint32_t axis = 0; axis < 2; axis++) {
+        test_joint joints[COUNT] = {{"A", PELT_NONE, {-1.75f, 0, 0}},
+                                    {"B", A, {-1, 0, 0}},
+                                    {"C", B, {0, 0, 0}},
+                                    {"D", C, {1, 0, 0}},
+                                    {"Side", B, {-0.75f, 0.1875f, 0}},
+                                    {"L Clavicle", B, {-0.75f, -0.1875f, 0}}};
+        for (uint32_t j = 0; j < COUNT && axis == 1; j++) {
+            float *p = joints[j].place, x = p[0];
+            p[0] = p[1];
+            p[1] = x;
+        }
+        test_context test;
+        test_begin(&test, 1);
+        pelt_model *model = make_tube_along(&test, axis, joints, COUNT);
+        pelt_binding *binding = bones_of(&test, model);
+        assert_true(ends_at(binding, B, joints[C].place));
+        assert_int_equal(ends_at(binding, B, joints[SIDE].place), axis == 0);
+        assert_false(ends_at(binding, B, joints[CLAVICLE].place));
+        for (uint32_t j = 0; j < COUNT; j++) {
+            float handicap = binding->bones.handicap[j], behind = binding->bones.behind[j];
+            assert_int_equal(handicap > 1, j == CLAVICLE && axis == 0);
+            assert_int_equal(behind > 0, j == CLAVICLE && axis == 0);
+        }
+        pelt_binding_destroy(binding);
+        pelt_model_destroy(model);
+        test_end(&test);
+    }
+}
+
+/* The bone of an ankle follows the foot, not the direction of the shin. */
+static void test_last_bones_turn_to_the_volume(void **state) {
+    (void)state;
+    static const test_joint joints[] = {
+        {"Pelvis", PELT_NONE, {1, 2, 0}}, {"Hip", 0, {0, 2, 0}}, {"Ankle", 1, {0, 0, 0}}};
+    test_context test;
+    test_begin(&test, 1);
+    shape *s = calloc(1, sizeof *s);
+    shape_part(s, "leg", NULL);
+    shape_tube(s, 0, 0, 1.25, 8, 0.25, (double[3]){0, 2, 0});
+    shape_tube(s, 1, 0, 2, 16, 0.25, (double[3]){0, 0, 0});
+    shape_tube(s, 2, -0.25, 1.25, 12, 0.25, (double[3]){0, 0, 0});
+    shape_part_end(s);
+    pelt_model *model = shape_model(&test, s);
+    free(s);
+    add_skeleton(&test, model, joints, 3);
+    add_skin(&test, model, joints, 3);
+    pelt_binding *binding = bones_of(&test, model);
+    const px_bind_segment *last = &binding->bones.segments[binding->bones.segment_count - 1];
+    assert_int_equal(binding->subject.targets[last->target], 2);
+    double cell = binding->volume.voxels.grid.cell[2], forward = (double)(last->b[2] - last->a[2]) * cell;
+    if (!(forward > 0.75))
+        fail_msg("the bone of the ankle goes forward by %g", forward);
+    pelt_binding_destroy(binding);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+/* Toes at the very end of a foot have a short bone, yet their reach is not limited. */
+static void test_short_ends_of_chains_are_not_limited(void **state) {
+    (void)state;
+    static const test_joint joints[] = {{"A", PELT_NONE, {-2, 0, 0}}, {"B", 0, {0, 0, 0}}, {"C", 1, {1.875f, 0, 0}}};
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_tube(&test, joints, 3);
+    pelt_binding *binding = bones_of(&test, model);
+    assert_true(isinf(binding->bones.limit[2]));
+    pelt_binding_destroy(binding);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+/* Joints without hierarchy: wrist and metacarpal both point at the next joint; the nearer one gets the bone. */
+static void test_flat_rigs_link_the_nearest_joint(void **state) {
+    (void)state;
+    enum { METACARPAL, WRIST, PHALANX, COUNT };
+    static const test_joint joints[COUNT] = {{"Metacarpal", PELT_NONE, {-0.875f, 0.1875f, 0}},
+                                             {"Wrist", PELT_NONE, {-1.5f, 0, 0}},
+                                             {"Phalanx", PELT_NONE, {1, 0, 0}}};
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_tube(&test, joints, COUNT);
+    pelt_binding *binding = bones_of(&test, model);
+    assert_true(ends_at(binding, METACARPAL, joints[PHALANX].place));
+    assert_false(ends_at(binding, WRIST, joints[PHALANX].place));
+    pelt_binding_destroy(binding);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
@@ -184,6 +307,10 @@ int main(void) {
         cmocka_unit_test(test_weights_in_the_file_say_which_joints_are_used),
         cmocka_unit_test(test_joints_without_weights_mark_ends),
         cmocka_unit_test(test_last_bones_do_not_go_on_for_ever),
+        cmocka_unit_test(test_bones_to_children_beside_the_axis),
+        cmocka_unit_test(test_last_bones_turn_to_the_volume),
+        cmocka_unit_test(test_short_ends_of_chains_are_not_limited),
+        cmocka_unit_test(test_flat_rigs_link_the_nearest_joint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

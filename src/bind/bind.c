@@ -275,6 +275,8 @@ static pelt_result make_fields(pelt_binding *b, uint32_t *finer) {
         links.items[n] = (px_bind_bridge){b->volume.pieces.links[n][0], b->volume.pieces.links[n][1]};
     PX_TRY(px_bind_crossings_make(b->arena, &b->volume, &links, &crossings));
     pelt_result result = px_bind_wave_make(b->context, &b->volume, b->bones.segments, b->bones.reach, &wave);
+    wave.handicap = b->bones.handicap;
+    wave.behind = b->bones.behind;
     wave.floods = b->desc.method != PELT_BIND_HEAT;
     wave.crossings = links.count ? &crossings : NULL;
     if (result == PELT_OK)

@@ -78,6 +78,8 @@ bool px_bind_name_is_ik(const char *name);
 bool px_bind_name_is_root(const char *name);
 /* A joint that only marks the end of a bone. */
 bool px_bind_name_is_end(const char *name);
+/* A clavicle, between chest and upper arm. */
+bool px_bind_name_is_clavicle(const char *name);
 /* Sets marks [joint] for every joint named in a list (NULL: empty list) of an option. Fails if a name matches no
  * joint. */
 pelt_result px_bind_mark_named(pelt_context *context, const pelt_skeleton *skeleton, const char *names,
@@ -144,6 +146,8 @@ typedef struct px_bind_bones {
      * length, else INFINITY */
     float *limit;
     uint32_t *heirs; /* [target] fallback: the target of the joint's parent, or PELT_NONE */
+    float *handicap; /* [target] factor on distances while bones compete for voxels; 1: none */
+    float *behind;   /* [target] the same for voxels behind the joint, added to the factor; 0: none */
 } px_bind_bones;
 
 /* Classifies control joints, computes the segments of the others, and records idle joints in the subject. */
@@ -173,6 +177,7 @@ typedef struct px_bind_wave {
     /* [target] Distances beyond this are penalized, so that the bone of a thin limb does not take voxels of a thick
      * one. NULL: no penalty. */
     const float *reach;
+    const float *handicap, *behind;            /* [target] as in px_bind_bones; NULL: none. Only with `reach` */
     const struct px_bind_crossings *crossings; /* propagation over bridges; NULL: none */
     /* Breadth-first search instead of fast marching: faster; owners and distances are approximate. */
     bool floods;

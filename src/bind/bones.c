@@ -2,10 +2,14 @@
  *
  *   one child       from the joint to the child
  *   several         along the axis that the rig's joints share with their bones, if there is one (most programs write
- *                   such rigs); else to every child. Fans to many children (a face) stay fans
- *   none            along that axis, else in the direction of the parent's bone, to the end of the volume; at most
- *                   twice the distance from the parent, so as not to pass through parts that the limb touches
+ *                   such rigs), and to the children beside it (hips to the thighs); else to every child. Fans to many
+ *                   children (a face) stay fans
+ *   none            along that axis, else towards the volume beyond the joint, to the end of the volume; at most twice
+ *                   the distance from the parent, so as not to pass through parts that the limb touches
  *   a flat rig      joints without hierarchy are linked along the axis on which most of them meet another one
+ *
+ * Rigs whose bones run along +y come from Blender. Its bones end where their axis says, and its automatic weights, with
+ * which artists begin there, treat all bones alike: such rigs get no bones to children beside the axis and no handicaps.
  *
  * Control joints (targets, roots outside the volume) have no bones. Weights in the file outrank name and position of a
  * joint in this decision. */
@@ -27,6 +31,11 @@
 #define LEAF_LENGTH        2.0f   /* maximum length of a bone without children / distance from the joint above */
 #define POINT_LENGTH       0.3f   /* of the distance to the parent: shorter bones without children count as points */
 #define POINT_LIMIT        0.5f   /* of the distance to the nearest joints: reach of such a point */
+#define MIN_INSIDE_BESIDE  0.75f  /* share of a segment to a child beside the axis that must be inside the volume */
+#define MIN_BEYOND         8u     /* voxels beyond a joint from which on their centroid gives its bone's direction */
+#define CLAVICLE_HANDICAP  2.0f   /* clavicles move little of the chest around them */
+#define BESIDE_BEHIND      0.5f   /* px_bind_bones.behind of bones that leave their parent's bone sideways */
+#define BLENDER_AXIS       2      /* +y */
 
 typedef struct layout {
     px_bind_subject *s;
@@ -38,6 +47,8 @@ typedef struct layout {
     bool *marks;       /* [joint] not a target because it has no weights, yet it shows where its parent's bone ends */
     float side;        /* edge of a cell along x, world units */
     float zero;        /* lengths below count as zero, world units */
+    uint32_t *queue;   /* [voxel] scratch of turn_to_volume */
+    uint8_t *seen;     /* [voxel] the same, 0 */
     int axis;          /* axis along bones: 0 to 5 for +x −x +y −y +z −z of the joints; −1: none */
     bool flat;
     bool limbs; /* no joint has exactly one child: every limb is a single joint */
@@ -167,8 +178,10 @@ static float spread(const layout *l, const bool *one, const bool *other) {
  * (a palm) than they end. */
 static pelt_result join_flat(px_arena *arena, layout *l) {
     bool *begins = PX_NEW(arena, bool, l->joint_count), *ends = PX_NEW(arena, bool, l->joint_count);
-    if (!begins || !ends)
+    uint32_t *links = PX_NEW(arena, uint32_t, l->joint_count); /* [joint] the nearest joint that meets it */
+    if (!begins || !ends || !links)
         return PELT_ERROR_MEMORY;
+    memset(links, 0xff, l->joint_count * sizeof *links);
     uint32_t best = 0;
     for (int a = 0; a < 6; a++) {
         uint32_t count = 0;
@@ -189,9 +202,11 @@ static pelt_result join_flat(px_arena *arena, layout *l) {
         }
     }
     for (uint32_t t = 0; t < l->s->target_count && l->axis >= 0; t++) {
-        uint32_t next = meets(l, l->s->targets[t], l->axis);
-        if (next != PELT_NONE && next != l->parents[l->s->targets[t]])
-            l->parents[next] = l->s->targets[t];
+        uint32_t j = l->s->targets[t], next = meets(l, j, l->axis);
+        if (next == PELT_NONE || next == l->parents[j])
+            continue;
+        if (links[next] == PELT_NONE || distance(l, j, next) < distance(l, links[next], next))
+            l->parents[next] = links[next] = j;
     }
     return PELT_OK;
 }
@@ -284,8 +299,8 @@ static void add_to_child(layout *l, uint32_t joint, uint32_t child) {
     add_segment(l, joint, end);
 }
 
-/* One bone for several children: to the child on the axis, else along the axis to the farthest extent of the children.
- * False if all children lie off the axis or behind. */
+/* Several children: a bone to the child on the axis, else along the axis to the farthest extent of the children, and
+ * bones to the children beside it except clavicles. False if all children lie off the axis or behind. */
 static bool add_along_axis(layout *l, uint32_t joint) {
     float axis[3], way[3], best = -1, longest = 0;
     uint32_t straight = PELT_NONE;
@@ -298,12 +313,17 @@ static bool add_along_axis(layout *l, uint32_t joint) {
         }
         longest = fmaxf(longest, along * length);
     }
+    if (best < MIN_COSINE)
+        return false;
+    for (uint32_t k = next_child(l, joint, 0, true); k != PELT_NONE && l->axis != BLENDER_AXIS;
+         k = next_child(l, joint, k + 1, true))
+        if (k != straight && !px_bind_name_is_clavicle(l->s->rig->skeleton.names[k]) &&
+            share_inside(l, joint, k) >= MIN_INSIDE_BESIDE)
+            add_to_child(l, joint, k);
     if (best >= CHILD_COSINE) {
         add_to_child(l, joint, straight);
         return true;
     }
-    if (best < MIN_COSINE)
-        return false;
     float end[3];
     place_of(l, joint, end);
     for (int c = 0; c < 3; c++)
@@ -333,6 +353,58 @@ static float way_from_above(const layout *l, uint32_t joint) {
     return INFINITY;
 }
 
+/* Whether no target is nearer to p than a joint at the squared distance `squared`. */
+static bool is_nearest(const layout *l, uint32_t joint, const float p[3], float squared) {
+    for (uint32_t t = 0; t < l->s->target_count; t++) {
+        float other[3], way[3];
+        place_of(l, l->s->targets[t], other);
+        px_sub3(p, other, way);
+        if (l->s->targets[t] != joint && px_dot3(way, way) < squared)
+            return false;
+    }
+    return true;
+}
+
+/* Turns the direction `way` of a bone without children to the centroid of the volume beyond the joint: voxels at most
+ * `most` away, in front of the plane across `way`, connected there to the joint, and nearer to it than to others. The
+ * limb may go on in another direction than the bone above (a foot below an ankle, a head on a bent neck). */
+static void turn_to_volume(const layout *l, uint32_t joint, float most, float way[3]) {
+    const px_bind_volume *volume = l->volume;
+    const px_grid *grid = &volume->voxels.grid;
+    float start[3], p[3], unused;
+    double sums[3] = {0};
+    uint32_t found = 0, count = 0;
+    place_of(l, joint, start);
+    to_grid(l, start, p);
+    uint32_t first = px_bind_nearest_voxel(volume, p, NEAR_VOLUME * volume->diagonal + 1, &unused);
+    if (first != PELT_NONE)
+        l->seen[l->queue[count++] = first] = 1;
+    for (uint32_t n = 0; n < count; n++) {
+        uint32_t voxel = l->queue[n];
+        float off[3];
+        for (int c = 0; c < 3; c++) {
+            p[c] = (float)((volume->voxels.cells[voxel][c] + 0.5) * grid->cell[c] + grid->origin[c]);
+            off[c] = p[c] - start[c];
+        }
+        float squared = px_dot3(off, off);
+        if (n > 0 && (px_dot3(off, way) < 0 || squared > most * most || !is_nearest(l, joint, p, squared)))
+            continue;
+        found++;
+        for (int c = 0; c < 3; c++)
+            sums[c] += (double)off[c];
+        for (int k = 0; k < 6; k++) {
+            uint32_t next = volume->neighbours[voxel][k];
+            if (next != PELT_NONE && !l->seen[next])
+                l->seen[l->queue[count++] = next] = 1;
+        }
+    }
+    for (uint32_t n = 0; n < count; n++)
+        l->seen[l->queue[n]] = 0;
+    double length = sqrt(sums[0] * sums[0] + sums[1] * sums[1] + sums[2] * sums[2]);
+    for (int c = 0; c < 3 && length > 0 && found >= MIN_BEYOND; c++)
+        way[c] = (float)(sums[c] / length);
+}
+
 static float nearest_joint(const layout *l, uint32_t joint) {
     float nearest = INFINITY;
     for (uint32_t t = 0; t < l->s->target_count; t++)
@@ -350,6 +422,8 @@ static void add_leaf(layout *l, uint32_t joint) {
     float most = l->flat                    ? nearest_joint(l, joint)
                  : l->limbs && l->axis >= 0 ? INFINITY
                                             : LEAF_LENGTH * way_from_above(l, joint);
+    if (known && l->axis < 0 && !l->limbs)
+        turn_to_volume(l, joint, most, way);
     for (uint32_t i = 0; known && i < 4 * PX_GRID_MAX && (float)i * l->side <= most; i++) {
         float p[3], grid[3];
         for (int c = 0; c < 3; c++)
@@ -363,9 +437,11 @@ static void add_leaf(layout *l, uint32_t joint) {
     for (int c = 0; c < 3; c++)
         end[c] = start[c] + (known ? length * way[c] : 0);
     px_bind_segment *segment = add_segment(l, joint, end);
-    /* A point-like bone among others (a lip, a brow) reaches no farther than half the distance to its neighbours. */
+    /* A point-like bone among others (a lip, a brow) reaches no farther than half the distance to its neighbours. The end
+     * of a chain (toes) is not among others. */
     uint32_t parent = l->parents[joint];
-    if (parent == PELT_NONE || !l->deforms[parent] || length >= POINT_LENGTH * distance(l, parent, joint))
+    if (parent == PELT_NONE || !l->deforms[parent] || child_count(l, parent) < 2 ||
+        length >= POINT_LENGTH * distance(l, parent, joint))
         return;
     float nearest[2] = {INFINITY, INFINITY};
     for (uint32_t t = 0; t < l->s->target_count; t++) {
@@ -408,6 +484,30 @@ static void add_bones(layout *l) {
         l->bones->limit[t] = INFINITY;
         if (l->deforms[l->s->targets[t]])
             add_bone(l, l->s->targets[t]);
+    }
+}
+
+/* Whether a bone begins beside the ends of its parent's bones. */
+static bool leaves_sideways(const layout *l, uint32_t joint) {
+    uint32_t parent = l->parents[joint], target = parent == PELT_NONE ? PELT_NONE : l->s->joint_targets[parent];
+    float world[3], p[3];
+    place_of(l, joint, world);
+    to_grid(l, world, p);
+    for (uint32_t k = 0; k < l->bones->segment_count && target != PELT_NONE; k++) {
+        float off[3];
+        px_sub3(l->bones->segments[k].b, p, off);
+        if (l->bones->segments[k].target == target && px_dot3(off, off) < 1)
+            return false;
+    }
+    return target != PELT_NONE;
+}
+
+static void set_handicaps(layout *l) {
+    for (uint32_t t = 0; t < l->s->target_count; t++) {
+        uint32_t j = l->s->targets[t];
+        bool clavicle = l->axis != BLENDER_AXIS && px_bind_name_is_clavicle(l->s->rig->skeleton.names[j]);
+        l->bones->handicap[t] = clavicle ? CLAVICLE_HANDICAP : 1;
+        l->bones->behind[t] = l->axis != BLENDER_AXIS && leaves_sideways(l, j) ? BESIDE_BEHIND : 0;
     }
 }
 
@@ -489,6 +589,32 @@ static bool is_flat(const layout *l) {
     return l->s->target_count > 2;
 }
 
+static pelt_result make_bones(pelt_context *context, px_arena *arena, layout *l) {
+    px_bind_subject *subject = l->s;
+    px_bind_bones *bones = l->bones;
+    memcpy(l->parents, subject->rig->skeleton.parents, l->joint_count * sizeof *l->parents);
+    l->side = (float)l->volume->voxels.grid.cell[0];
+    l->zero = ZERO_LENGTH * l->volume->diagonal * l->side;
+    l->flat = is_flat(l);
+    if (l->flat)
+        PX_TRY(join_flat(arena, l));
+    find_marks(l);
+    find_steering(l);
+    uint32_t voters = 1;
+    if (!l->flat)
+        l->axis = vote_axis(l, &voters);
+    l->limbs = voters == 0;
+    if (l->limbs)
+        PX_TRY(try_axes(arena, l));
+    add_bones(l);
+    set_handicaps(l);
+    for (uint32_t t = 0; t < subject->target_count; t++) {
+        uint32_t parent = l->parents[subject->targets[t]];
+        bones->heirs[t] = parent == PELT_NONE ? PELT_NONE : subject->joint_targets[parent];
+    }
+    return px_bind_bones_reach(context, l->volume, subject->target_count, bones);
+}
+
 pelt_result px_bind_bones_make(pelt_context *context, px_arena *arena, px_bind_subject *subject,
                                const px_bind_volume *volume, px_bind_bones *bones) {
     layout l = {
@@ -498,29 +624,18 @@ pelt_result px_bind_bones_make(pelt_context *context, px_arena *arena, px_bind_s
     bones->reach = PX_NEW(arena, float, subject->target_count);
     bones->limit = PX_NEW(arena, float, subject->target_count);
     bones->heirs = PX_NEW(arena, uint32_t, subject->target_count);
+    bones->handicap = PX_NEW(arena, float, subject->target_count);
+    bones->behind = PX_NEW(arena, float, subject->target_count);
     l.parents = PX_NEW(arena, uint32_t, l.joint_count);
     l.deforms = PX_NEW(arena, bool, l.joint_count);
     l.marks = PX_NEW(arena, bool, l.joint_count);
-    if (!bones->segments || !bones->reach || !bones->limit || !bones->heirs || !l.parents || !l.deforms || !l.marks)
+    if (!bones->segments || !bones->reach || !bones->limit || !bones->heirs || !bones->handicap || !bones->behind ||
+        !l.parents || !l.deforms || !l.marks)
         return PELT_ERROR_MEMORY;
-    memcpy(l.parents, subject->rig->skeleton.parents, l.joint_count * sizeof *l.parents);
-    l.side = (float)volume->voxels.grid.cell[0];
-    l.zero = ZERO_LENGTH * volume->diagonal * l.side;
-    l.flat = is_flat(&l);
-    if (l.flat)
-        PX_TRY(join_flat(arena, &l));
-    find_marks(&l);
-    find_steering(&l);
-    uint32_t voters = 1;
-    if (!l.flat)
-        l.axis = vote_axis(&l, &voters);
-    l.limbs = voters == 0;
-    if (l.limbs)
-        PX_TRY(try_axes(arena, &l));
-    add_bones(&l);
-    for (uint32_t t = 0; t < subject->target_count; t++) {
-        uint32_t parent = l.parents[subject->targets[t]];
-        bones->heirs[t] = parent == PELT_NONE ? PELT_NONE : subject->joint_targets[parent];
-    }
-    return px_bind_bones_reach(context, volume, subject->target_count, bones);
+    l.queue = PX_ALLOC(context, uint32_t, volume->voxels.count);
+    l.seen = PX_ALLOC(context, uint8_t, volume->voxels.count);
+    pelt_result result = l.queue && l.seen ? make_bones(context, arena, &l) : PELT_ERROR_MEMORY;
+    px_free(context, l.queue);
+    px_free(context, l.seen);
+    return result;
 }

@@ -61,6 +61,11 @@ bool px_bind_name_is_end(const char *name) {
     return has_word(name, words);
 }
 
+bool px_bind_name_is_clavicle(const char *name) {
+    static const char *const words[] = {"clavicle", "collar", "collarbone", "shoulder", NULL};
+    return has_word(name, words);
+}
+
 pelt_result px_bind_mark_named(pelt_context *context, const pelt_skeleton *skeleton, const char *names,
                                const char *field, bool *marks) {
     const char *name;

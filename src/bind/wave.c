@@ -65,7 +65,9 @@ static uint64_t pop(px_bind_wave *w) {
 static float key_of(const px_bind_wave *w, uint32_t segment, float distance) {
     if (!w->reach)
         return distance;
-    float free = REACH_FACTOR * w->reach[w->segments[segment].target];
+    uint32_t target = w->segments[segment].target;
+    float free = REACH_FACTOR * w->reach[target];
+    distance *= w->handicap ? w->handicap[target] : 1;
     return distance <= free ? distance : free + BEYOND_FACTOR * (distance - free);
 }
 
@@ -85,7 +87,7 @@ static pelt_result offer(px_bind_wave *w, uint32_t voxel, float distance, uint32
 
 /* Factor on the key. Beyond the joint of two bones (heel, elbow), both are at the same distance. The key of the bone
  * that points farther away is increased slightly, so that the border continues straight and does not depend on
- * rounding. */
+ * rounding. Bones that leave a limb sideways are held back behind their joint. */
 static float lean(const px_bind_wave *w, uint32_t segment, const float centre[3], const float nearest[3],
                   float distance) {
     const px_bind_segment *s = &w->segments[segment];
@@ -95,7 +97,8 @@ static float lean(const px_bind_wave *w, uint32_t segment, const float centre[3]
         along += (centre[c] - nearest[c]) * w->volume->step[c] * axis;
         length += axis * axis;
     }
-    return length > 0 && distance > 0 ? 1 + LEAN_PENALTY * fabsf(along) / (sqrtf(length) * distance) : 1;
+    float penalty = LEAN_PENALTY + (along < 0 && w->behind ? w->behind[s->target] : 0);
+    return length > 0 && distance > 0 ? 1 + penalty * fabsf(along) / (sqrtf(length) * distance) : 1;
 }
 
 static void centre_of(const px_bind_volume *volume, uint32_t voxel, float out[3]) {
