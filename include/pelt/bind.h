@@ -67,7 +67,7 @@ typedef struct pelt_bind_desc {
     uint32_t resolution; /* voxels along the longest side of the mesh; default 256 */
     /* Above resolution 256: with more voxels, fields are solved on blocks of 2³, 4³, 8³ or 16³ voxels, so that memory is
      * bounded. Blocks are split into their connected pieces: surfaces that the voxels separate stay apart. Default
-     * 2,500,000. */
+     * 1,000,000. */
     uint32_t max_voxels;
     const char *grid;  /* "X,Y,Z": voxels along each side instead; NULL (default): use resolution */
     const char *views; /* views excluded from the inside vote, "+x,-y"; NULL (default): none */

@@ -10,7 +10,7 @@ static const pelt_option options[] = {
      "how weights spread: by diffusion, or by a falloff of distances; the last three are for comparison"},
     {"resolution", 'r', PELT_OPTION_UINT, PELT_FIELD(pelt_bind_desc, resolution), "256", 8, PX_GRID_MAX - 2, NULL, "N",
      "voxels along the longest side of the mesh"},
-    {"max-voxels", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_bind_desc, max_voxels), "2500000", 1, UINT32_MAX, NULL, "N",
+    {"max-voxels", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_bind_desc, max_voxels), "1000000", 1, UINT32_MAX, NULL, "N",
      "above resolution 256, solve on blocks of voxels if there are more: bounds memory"},
     {"separate", 0, PELT_OPTION_FLAG, PELT_FIELD(pelt_bind_desc, separate), NULL, 0, 0, NULL, NULL,
      "raise the resolution until limbs with a gap between them do not touch"},
