@@ -239,6 +239,27 @@ static void test_bones_to_children_beside_the_axis(void **state) {
     }
 }
 
+/* In a rig along +y, a body above the joints of its limbs has a bone along its axis and none to the limbs. */
+static void test_bodies_above_their_limbs(void **state) {
+    (void)state;
+    enum { BODY, L1, L2, R1, R2, COUNT };
+    static const test_joint joints[COUNT] = {{"Body", PELT_NONE, {0, 0.25f, 0}},
+                                             {"L1", BODY, {0.1875f, -1, 0}},
+                                             {"L2", L1, {0.1875f, 0, 0}},
+                                             {"R1", BODY, {-0.1875f, -1, 0}},
+                                             {"R2", R1, {-0.1875f, 0, 0}}};
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_tube_along(&test, 1, joints, COUNT);
+    pelt_binding *binding = bones_of(&test, model);
+    assert_true(ends_at(binding, BODY, (float[3]){0, 2, 0}));
+    assert_false(ends_at(binding, BODY, joints[L1].place));
+    assert_false(ends_at(binding, BODY, joints[R1].place));
+    pelt_binding_destroy(binding);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 /* The bone of an ankle follows the foot, not the direction of the shin. */
 static void test_last_bones_turn_to_the_volume(void **state) {
     (void)state;
@@ -308,6 +329,7 @@ int main(void) {
         cmocka_unit_test(test_joints_without_weights_mark_ends),
         cmocka_unit_test(test_last_bones_do_not_go_on_for_ever),
         cmocka_unit_test(test_bones_to_children_beside_the_axis),
+        cmocka_unit_test(test_bodies_above_their_limbs),
         cmocka_unit_test(test_last_bones_turn_to_the_volume),
         cmocka_unit_test(test_short_ends_of_chains_are_not_limited),
         cmocka_unit_test(test_flat_rigs_link_the_nearest_joint),

@@ -9,7 +9,8 @@
  *   a flat rig      joints without hierarchy are linked along the axis on which most of them meet another one
  *
  * Rigs whose bones run along +y come from Blender. Its bones end where their axis says, and its automatic weights, with
- * which artists begin there, treat all bones alike: such rigs get no bones to children beside the axis and no handicaps.
+ * which artists begin there, treat all bones alike: such rigs get no bones to children beside the axis and no handicaps,
+ * and a joint whose children all lie beside or behind it (a body from which the limbs hang) has a bone along its axis.
  *
  * Control joints (targets, roots outside the volume) have no bones. Weights in the file outrank name and position of a
  * joint in this decision. */
@@ -299,6 +300,18 @@ static void add_to_child(layout *l, uint32_t joint, uint32_t child) {
     add_segment(l, joint, end);
 }
 
+/* Whether a child lies in the direction of a joint's axis. */
+static bool has_child_ahead(const layout *l, uint32_t joint) {
+    float axis[3], way[3];
+    axis_of(l, joint, l->axis, axis);
+    for (uint32_t k = next_child(l, joint, 0, true); k != PELT_NONE; k = next_child(l, joint, k + 1, true)) {
+        direction(l, joint, k, way);
+        if (px_dot3(way, axis) >= MIN_COSINE)
+            return true;
+    }
+    return false;
+}
+
 /* Several children: a bone to the child on the axis, else along the axis to the farthest extent of the children, and
  * bones to the children beside it except clavicles. False if all children lie off the axis or behind. */
 static bool add_along_axis(layout *l, uint32_t joint) {
@@ -461,6 +474,10 @@ static void add_bone(layout *l, uint32_t joint) {
     uint32_t children = child_count(l, joint), before = l->bones->segment_count;
     if (l->axis >= 0 && children > 1 && children <= MAX_CHILDREN && add_along_axis(l, joint))
         return;
+    if (l->axis == BLENDER_AXIS && children > 1 && !has_child_ahead(l, joint)) {
+        add_leaf(l, joint);
+        return;
+    }
     for (uint32_t k = next_child(l, joint, 0, true); k != PELT_NONE; k = next_child(l, joint, k + 1, true))
         if (share_inside(l, joint, k) >= MIN_INSIDE)
             add_to_child(l, joint, k);
