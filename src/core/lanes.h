@@ -233,8 +233,8 @@ INLINE void lanes_transpose(lanes a[4]) {
 
 #if LANES == 16
 
-/* Stores one vector per component as [lane][3] and [lane][4]. There are no loads: kernels with 16 lanes do not need
- * them. */
+/* Stores one vector per component as [lane][3] and [lane][4]. There are no loads of these: kernels with 16 lanes do not
+ * need them. */
 INLINE void lanes_store3(float *p, const lanes in[3]) {
     lanes x = in[0], y = in[1], z = in[2];
     lanes a = __builtin_shufflevector(x, y, 0, 16, 0, 1, 17, 0, 2, 18, 0, 3, 19, 0, 4, 20, 0, 5);
@@ -255,6 +255,16 @@ INLINE void lanes_store4(float *p, const lanes in[4]) {
     _mm512_storeu_ps(p + 16, (__m512)SHUFFLE_QUARTERS(low01, low23, 1, 3, 5, 7));
     _mm512_storeu_ps(p + 32, (__m512)SHUFFLE_QUARTERS(high01, high23, 0, 2, 4, 6));
     _mm512_storeu_ps(p + 48, (__m512)SHUFFLE_QUARTERS(high01, high23, 1, 3, 5, 7));
+}
+INLINE void lanes_store4_stride(float *p, size_t stride, const lanes in[4]) {
+    lanes rows[4] = {in[0], in[1], in[2], in[3]};
+    lanes_transpose(rows);
+    for (size_t v = 0; v < 4; v++) {
+        _mm_storeu_ps(p + stride * v, _mm512_castps512_ps128((__m512)rows[v]));
+        _mm_storeu_ps(p + stride * (v + 4), _mm512_extractf32x4_ps((__m512)rows[v], 1));
+        _mm_storeu_ps(p + stride * (v + 8), _mm512_extractf32x4_ps((__m512)rows[v], 2));
+        _mm_storeu_ps(p + stride * (v + 12), _mm512_extractf32x4_ps((__m512)rows[v], 3));
+    }
 }
 
 #else

@@ -62,12 +62,19 @@ void px_crowd_writer_end(px_crowd_writer *w) {
 
 /* ---- Skinning --------------------------------------------------------------------------------------------- */
 
+#define STAGE_QUADS (PX_CROWD_STAGE / 4)
+#define STEP_QUADS  2u /* quads that are skinned before lanes are written */
+
 /* Fills a stage, while the lanes of the other one are written. */
-static void fill(const px_crowd_quads *quads, uint32_t first, uint32_t count, const float *palette,
-                 px_crowd_writer *w) {
-    for (uint32_t q = 0; q < count; q++) {
-        w->body->skin(quads, first, q, palette, w->target->layout, w->stages[w->filling][0]);
-        if (q % 2 && w->written < w->lane_count)
+static void fill(const px_crowd_body *body, const px_crowd_quads *quads, uint32_t first, uint32_t count,
+                 const float *palette, px_crowd_writer *w) {
+    px_crowd_layout layout = w->target->layout;
+    size_t step_size = (layout == PX_CROWD_INTERLEAVED ? 24 : 12) * (size_t)STEP_QUADS;
+    uint32_t step_lanes = (uint32_t)px_block_count(w->lane_count * STEP_QUADS, STAGE_QUADS);
+    float *stage = w->stages[w->filling][0];
+    for (uint32_t q = 0; q < count; q += STEP_QUADS, stage += step_size) {
+        body->skin(quads, first + q, count - q < STEP_QUADS ? count - q : STEP_QUADS, palette, layout, stage);
+        for (uint32_t v = 0; v < step_lanes && w->written < w->lane_count; v++)
             write_lane(w);
     }
     write_lanes(w);
@@ -79,13 +86,16 @@ void px_crowd_batch(const pelt_crowd *crowd, const pelt_crowd_instance *instance
                     uint32_t count, px_crowd_slot *slot, px_crowd_writer *w) {
     const px_crowd_character *character = &crowd->characters[instances[order[0]].character];
     const px_crowd_level *level = &character->levels[instances[order[0]].level];
+    const px_crowd_body *body = w->body;
+    while (body->narrow && count <= body->narrow->lanes)
+        body = body->narrow;
     px_crowd_pose poses[PX_CROWD_LANES];
-    for (uint32_t v = 0; v < w->body->lanes; v++) /* unused lanes copy lane 0 */
+    for (uint32_t v = 0; v < body->lanes; v++) /* unused lanes copy lane 0 */
         poses[v] = v < count ? px_crowd_pose_of(character, &instances[order[v]], slot, slot->posed[v]) : poses[0];
-    w->body->gather(poses, level->model->skin.bone_count, slot->palette);
-    for (uint32_t q = 0; q < level->quads.count; q += PX_CROWD_STAGE / 4) {
-        uint32_t quad_count = (uint32_t)px_min_size(PX_CROWD_STAGE / 4, level->quads.count - q);
-        fill(&level->quads, q, quad_count, slot->palette, w);
+    body->gather(poses, level->model->skin.bone_count, slot->palette);
+    for (uint32_t q = 0; q < level->quads.count; q += STAGE_QUADS) {
+        uint32_t quad_count = (uint32_t)px_min_size(STAGE_QUADS, level->quads.count - q);
+        fill(body, &level->quads, q, quad_count, slot->palette, w);
         w->lane_count = count;
         w->vertex_count = px_min_size(4 * (size_t)quad_count, level->model->mesh.vertex_count - 4 * (size_t)q);
         for (uint32_t v = 0; v < count; v++)

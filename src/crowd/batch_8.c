@@ -1,6 +1,8 @@
-/* Batch kernel with eight instances at a time, for AVX2. Compiled with -mavx2; called only if the CPU supports it. */
+/* Batch kernel with eight instances at a time, for AVX2. Compiled with -mavx2 -mfma; called only if the CPU supports
+ * both. */
 #if defined(__x86_64__)
 #define LANES      8
+#define FUSED      1
 #define CROWD_BODY px_crowd_eight
 #include "crowd/batch_kernel.h"
 #else

@@ -13,7 +13,7 @@
 
 #include <stdatomic.h>
 
-#define PX_CROWD_LANES 8u /* largest number of lanes */
+#define PX_CROWD_LANES 16u /* largest number of lanes */
 
 /* A motion sampled at regular times, including its start and its end. */
 typedef struct px_crowd_motion {
@@ -144,21 +144,23 @@ void px_crowd_single(const pelt_crowd *crowd, const pelt_crowd_instance *instanc
 
 /* ---- Batches ---------------------------------------------------------------------------------------------- */
 
-#define PX_CROWD_STAGE 64u /* vertices, a multiple of 4: two stages of eight lanes and a palette take 36 KB */
+#define PX_CROWD_STAGE 32u /* vertices, a multiple of 8: two stages of sixteen lanes take 24 KB */
 
 /* A version of the batch kernel for one number of lanes; batch_kernel.h is compiled for each. */
 typedef struct px_crowd_body {
     uint32_t lanes;
+    const struct px_crowd_body *narrow; /* for batches of fewer instances: at least half as many lanes; or NULL */
     /* Computes palette [bone][12][lane] from poses [lane]. */
     void (*gather)(const px_crowd_pose *poses, uint32_t bone_count, float *palette);
-    /* Skins quad first + place to stage [lane][6 · PX_CROWD_STAGE], at vertex 4 · place. INTERLEAVED: [vertex][6],
-     * else [PX_CROWD_STAGE][3] positions followed by as many normals. */
-    void (*skin)(const px_crowd_quads *quads, uint32_t first, uint32_t place, const float *palette,
+    /* Skins quads [first, first + count) to stage [lane][6 · PX_CROWD_STAGE]. INTERLEAVED: [vertex][6], else
+     * positions [vertex][3], with PX_CROWD_STAGE normals from the middle of the lane's stage on. */
+    void (*skin)(const px_crowd_quads *quads, uint32_t first, uint32_t count, const float *palette,
                  px_crowd_layout layout, float *stage);
     /* memcpy of floats with non-temporal stores, for buffers that are not read soon. */
     void (*stream)(float *to, const float *from, size_t count);
 } px_crowd_body;
-extern const px_crowd_body px_crowd_one, px_crowd_four, px_crowd_eight;
+/* One and four do the same operations; eight and sixteen fuse multiplications and additions, which rounds otherwise. */
+extern const px_crowd_body px_crowd_one, px_crowd_four, px_crowd_eight, px_crowd_sixteen;
 /* The body for an instruction set, which must be available. */
 const px_crowd_body *px_crowd_body_of(pelt_simd simd);
 

@@ -68,8 +68,9 @@ const px_crowd_body *px_crowd_body_of(pelt_simd simd) {
     switch (simd) {
 #if defined(__x86_64__)
     case PELT_SIMD_AVX512:
+        return &px_crowd_sixteen;
     case PELT_SIMD_AVX2:
-        return &px_crowd_eight;
+        return __builtin_cpu_supports("fma") ? &px_crowd_eight : &px_crowd_four;
     case PELT_SIMD_SSE2:
         return &px_crowd_four;
 #elif defined(__aarch64__)

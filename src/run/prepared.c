@@ -200,10 +200,10 @@ static uint32_t group_end(const pelt_prepared_job *job) {
 }
 
 void pelt_prepared_run_simd(const pelt_prepared_job *job, pelt_simd simd) {
-    const pelt_prepared_skin *prepared = job->prepared;
-    assert(job->first_group <= prepared->group_count);
+    assert(job->first_group <= job->prepared->group_count);
     assert(job->skinning == PELT_SKINNING_LINEAR ? job->palette != NULL : job->dual_quaternions != NULL);
-    assert((!job->out_normals || prepared->normals) && (!job->out_tangents || prepared->tangents));
+    assert(!job->out_normals || job->prepared->normals);
+    assert(!job->out_tangents || job->prepared->tangents);
     bool planar = !job->stride && !job->mesh_order;
     for (uint32_t g = job->first_group, end = group_end(job); g < end;)
         g += planar ? run_planar(job, g, end, simd) : run_placed(job, g, simd);
