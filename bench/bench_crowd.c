@@ -2,9 +2,10 @@
  * pose and position, near ones in detail, far ones coarse.
  *
  * Times are the least of several rounds in which a frame and memcpy take turns. memcpy copies as many bytes as the
- * frame writes, on as many threads, from the best of four alignments; the bytes that a frame reads are not counted.
+ * frame writes, on as many threads, from the best of four alignments; the bytes that a frame reads are not counted. memcpy
+ * reads as many as it writes; "of half" is relative to memcpy of half as many, which moves as many bytes as a frame.
  *
- *   bench_crowd [TABLE [ANIMALS [ROUNDS]]]    TABLE: rates, threads, detail, overlaps, or all (default)
+ *   bench_crowd [TABLE [ANIMALS [ROUNDS]]]    TABLE: rates, threads, detail, kinds, overlaps, or all (default)
  *   bench_crowd --picture FILE.png [ANIMALS]
  */
 #include "build.h"
@@ -60,6 +61,17 @@ static double now(uint32_t thread) {
 
 /* ---- The herd --------------------------------------------------------------------------------------------- */
 
+/* Replaces the crowd of a context. */
+static void make_crowd(herd *h, uint32_t thread, uint32_t skinning) {
+    pelt_crowd_character breeds[BREEDS];
+    for (uint32_t b = 0; b < BREEDS; b++)
+        breeds[b] = (pelt_crowd_character){(const pelt_model *const *)h->models[b], LEVELS};
+    pelt_crowd_desc desc = pelt_crowd_desc_default();
+    desc.skinning = skinning;
+    pelt_crowd_destroy(h->crowd[thread]);
+    check(h->context[thread], pelt_crowd_create(h->context[thread], breeds, BREEDS, &desc, &h->crowd[thread]));
+}
+
 static void make_crowds(herd *h) {
     for (uint32_t t = 0; t < 2; t++) {
         pelt_context_desc desc = pelt_context_desc_default();
@@ -67,8 +79,7 @@ static void make_crowds(herd *h) {
         if (pelt_context_create(&desc, &h->context[t]) != PELT_OK)
             exit(1);
     }
-    pelt_crowd_character breeds[BREEDS];
-    for (uint32_t b = 0; b < BREEDS; b++) {
+    for (uint32_t b = 0; b < BREEDS; b++)
         for (uint32_t l = 0; l < LEVELS; l++) {
             scene_desc desc = {.vertex_count = levels[l].vertices, .seed = b};
             pelt_weights_scope scope = pelt_weights_scope_default();
@@ -76,10 +87,8 @@ static void make_crowds(herd *h) {
             check(h->context[0], scene_find("creature")->make(h->context[0], &desc, &h->models[b][l]));
             check(h->context[0], pelt_weights_normalise(h->context[0], h->models[b][l], &scope, NULL));
         }
-        breeds[b] = (pelt_crowd_character){(const pelt_model *const *)h->models[b], LEVELS};
-    }
     for (uint32_t t = 0; t < 2; t++)
-        check(h->context[t], pelt_crowd_create(h->context[t], breeds, BREEDS, NULL, &h->crowd[t]));
+        make_crowd(h, t, PELT_SKINNING_LINEAR);
 }
 
 /* Level of detail: one level for each doubling of the distance; `coarser` shifts them. */
@@ -142,6 +151,7 @@ static void drop_herd(herd *h) {
 
 typedef struct figures {
     double frame, copy;   /* seconds */
+    double half;          /* seconds to copy half of the bytes */
     uint64_t allocations; /* in all rounds after the first */
 } figures;
 
@@ -174,7 +184,7 @@ static pelt_crowd_output layout(const herd *h, bool interleaved, bool normals) {
 
 /* Time advances from round to round. */
 static figures measure(const herd *h, const pelt_crowd_output *output, uint32_t thread, int rounds) {
-    figures f = {1e9, 1e9, 0};
+    figures f = {1e9, 1e9, 1e9, 0};
     uint64_t before = 0;
     size_t size = h->skinned * (output->normals ? 6 : 3) * sizeof(float);
     for (int r = -1; r < rounds; r++) { /* the first round warms up */
@@ -184,12 +194,14 @@ static figures measure(const herd *h, const pelt_crowd_output *output, uint32_t 
         double start = now(thread);
         check(h->context[thread], pelt_crowd_frame(h->crowd[thread], h->animals, h->count, output));
         double frame = now(thread) - start, copy = time_copy(h, thread, size, r + 1);
+        double half = time_copy(h, thread, size / 2, r + 1);
         if (r < 0) {
             before = pelt_context_memory(h->context[thread]).count;
             continue;
         }
         f.frame = fmin(f.frame, frame);
         f.copy = fmin(f.copy, copy);
+        f.half = fmin(f.half, half);
     }
     f.allocations = pelt_context_memory(h->context[thread]).count - before;
     return f;
@@ -209,15 +221,15 @@ static void print_herd(const herd *h) {
 
 static void print_rates(herd *h, uint32_t threads, int rounds) {
     static const char *const names[3] = {"positions", "positions, normals", "interleaved"};
-    printf("| output | threads | MB | ms | Mv/s | of memcpy | × 1 thread | allocations "
-           "|\n|---|---|---|---|---|---|---|---|\n");
+    printf("| output | threads | MB | ms | Mv/s | of memcpy | of half | × 1 thread | allocations "
+           "|\n|---|---|---|---|---|---|---|---|---|\n");
     for (int o = 0; o < 3; o++) {
         pelt_crowd_output output = layout(h, o == 2, o > 0);
         figures f = measure(h, &output, threads - 1, rounds);
         double one = threads > 1 ? measure(h, &output, 0, rounds).frame : f.frame;
-        printf("| %s | %u | %.1f | %.2f | %.0f | %.0f %% | %.2f | %llu |\n", names[o], threads,
+        printf("| %s | %u | %.1f | %.2f | %.0f | %.0f %% | %.0f %% | %.2f | %llu |\n", names[o], threads,
                1e-6 * (double)(h->skinned * (o > 0 ? 24 : 12)), 1e3 * f.frame, 1e-6 * (double)h->skinned / f.frame,
-               100 * f.copy / f.frame, one / f.frame, (unsigned long long)f.allocations);
+               100 * f.copy / f.frame, 100 * f.half / f.frame, one / f.frame, (unsigned long long)f.allocations);
     }
 }
 
@@ -243,6 +255,56 @@ static void print_shares(herd *h, int rounds) {
         usual = row ? usual : each;
         printf("| %s | %.2f | %.2f | %.2f | %.2f |\n", names[which], 1e-6 * (double)h->skinned, 1e3 * f.frame, each,
                each / usual);
+    }
+}
+
+#define MORPHS 4u
+
+/* Each morph moves half of the vertices along their normals, and is always on. */
+static void add_morphs(herd *h) {
+    pelt_context *context = h->context[0];
+    for (uint32_t a = 0; a < BREEDS * LEVELS; a++) {
+        pelt_model *model = h->models[a / LEVELS][a % LEVELS];
+        uint32_t count = model->mesh.vertex_count / 2;
+        pelt_morph *morphs = pelt_model_alloc(context, model, MORPHS, sizeof *morphs);
+        for (uint32_t m = 0; morphs && m < MORPHS; m++) {
+            uint32_t first = m * (model->mesh.vertex_count - count) / (MORPHS - 1);
+            float *deltas = pelt_model_alloc(context, model, count, 3 * sizeof *deltas);
+            if (!deltas)
+                check(context, PELT_ERROR_MEMORY);
+            for (size_t e = 0; e < 3 * (size_t)count; e++)
+                deltas[e] = 0.02f * model->mesh.normals[3 * (size_t)first + e];
+            morphs[m] = (pelt_morph){.name = "",
+                                     .index = m,
+                                     .weight = 0.5f,
+                                     .first_vertex = first,
+                                     .vertex_count = count,
+                                     .positions = deltas,
+                                     .normals = deltas};
+        }
+        if (!morphs)
+            check(context, PELT_ERROR_MEMORY);
+        model->morphs = (pelt_morph_set){.morph_count = MORPHS, .morphs = morphs};
+    }
+}
+
+/* Interleaved, one thread: what an instance costs besides matrices. */
+static void print_kinds(herd *h, int rounds) {
+    static const char *const names[4] = {"linear", "dual quaternions", "linear, 4 morphs",
+                                         "dual quaternions, 4 morphs"};
+    double linear = 0;
+    printf("\n| skinning | ms | ns per vertex | of memcpy | × linear |\n|---|---|---|---|---|\n");
+    place_animals(h, h->count, 0);
+    make_buffers(h);
+    for (uint32_t kind = 0; kind < 4; kind++) {
+        if (kind == 2)
+            add_morphs(h);
+        make_crowd(h, 0, kind % 2 ? PELT_SKINNING_DUAL_QUATERNION : PELT_SKINNING_LINEAR);
+        pelt_crowd_output output = layout(h, true, true);
+        figures f = measure(h, &output, 0, rounds);
+        linear = kind ? linear : f.frame;
+        printf("| %s | %.2f | %.2f | %.0f %% | %.2f |\n", names[kind], 1e3 * f.frame,
+               1e9 * f.frame / (double)h->skinned, 100 * f.copy / f.frame, f.frame / linear);
     }
 }
 
@@ -332,13 +394,14 @@ int main(int argc, char **argv) {
     int at = picture ? 3 : 2;
     long count = argc > at ? atol(argv[at]) : 10000, rounds = argc > at + 1 ? atol(argv[at + 1]) : 15;
     bool all = strcmp(table, "all") == 0, rates = all || strcmp(table, "rates") == 0;
-    bool threads = all || strcmp(table, "threads") == 0;
+    bool threads = all || strcmp(table, "threads") == 0, kinds = all || strcmp(table, "kinds") == 0;
     bool detail = all || strcmp(table, "detail") == 0, overlaps = all || strcmp(table, "overlaps") == 0;
     if (count < 1 || count > 1000000 || rounds < 1 || rounds > 1000 ||
-        !(picture || rates || threads || detail || overlaps)) {
-        fprintf(stderr,
-                "usage: bench_crowd [rates|threads|detail|overlaps|all [ANIMALS [ROUNDS]]], or bench_crowd --picture "
-                "FILE.png [ANIMALS]; at most 1000000 animals\n");
+        !(picture || rates || threads || detail || kinds || overlaps)) {
+        fprintf(
+            stderr,
+            "usage: bench_crowd [rates|threads|detail|kinds|overlaps|all [ANIMALS [ROUNDS]]], or bench_crowd --picture "
+            "FILE.png [ANIMALS]; at most 1000000 animals\n");
         return 1;
     }
     herd h = {0};
@@ -355,6 +418,8 @@ int main(int argc, char **argv) {
         print_shares(&h, (int)rounds);
     if (overlaps)
         print_checks(&h, (int)rounds);
+    if (kinds) /* last: changes the models */
+        print_kinds(&h, (int)rounds);
     drop_herd(&h);
     return 0;
 }

@@ -394,54 +394,6 @@ static void large_frames_are_the_same(void **state) {
     end(&h);
 }
 
-/* Gathers and skins a stage, `body->lanes` instances at a time. */
-static void fill_stages(const px_crowd_body *body, const px_crowd_level *level, const px_crowd_pose *poses,
-                        px_crowd_layout layout, float stages[PX_CROWD_LANES][6 * PX_CROWD_STAGE]) {
-    static float palette[64 * 12 * PX_CROWD_LANES];
-    memset(stages, 0, PX_CROWD_LANES * sizeof stages[0]);
-    for (uint32_t v = 0; v < PX_CROWD_LANES; v += body->lanes) {
-        body->gather(poses + v, level->model->skin.bone_count, palette);
-        body->skin(&level->quads, 3, PX_CROWD_STAGE / 4, palette, layout, stages[v]);
-    }
-}
-
-/* Bodies with and without fused multiply-adds: each kind has the same bits, and both are near to each other. */
-static void bodies_agree(void **state) {
-    (void)state;
-    static float stages[2][PX_CROWD_LANES][6 * PX_CROWD_STAGE];
-    herd h;
-    begin_scene(&h, "creature", 1);
-    const px_crowd_level *level = &h.crowd->characters[0].levels[0];
-    uint32_t bones = level->model->skin.bone_count;
-    pelt_affine worlds[PX_CROWD_LANES];
-    px_crowd_pose poses[PX_CROWD_LANES];
-    for (uint32_t v = 0; v < PX_CROWD_LANES; v++) {
-        worlds[v] = px_affine_identity();
-        worlds[v].m[1] = 0.125f * (float)v;
-        poses[v] = (px_crowd_pose){
-            {level->palettes[0] + (size_t)v * bones, level->palettes[1] + (size_t)v * bones}, {0.7f, 0.3f}, &worlds[v]};
-    }
-    const px_crowd_body *before = &px_crowd_one;
-    for (pelt_simd simd = PELT_SIMD_SCALAR; simd < PELT_SIMD_COUNT; simd++) {
-        if (!pelt_simd_available(simd))
-            continue;
-        const px_crowd_body *body = px_crowd_body_of(simd);
-        bool alike = body->lanes != 8; /* the first with fused multiply-adds */
-        for (px_crowd_layout layout = PX_CROWD_POSITIONS; layout <= PX_CROWD_INTERLEAVED; layout++) {
-            fill_stages(before, level, poses, layout, stages[0]);
-            fill_stages(body, level, poses, layout, stages[1]);
-            if (alike)
-                assert_memory_equal(stages[0], stages[1], sizeof stages[0]);
-            else
-                assert_true(distance(stages[0][0], stages[1][0], sizeof stages[0] / 12) < 4e-6);
-        }
-        before = body;
-    }
-    end(&h);
-}
-
-/* ---- Morphs, drivers, dual quaternions -------------------------------------------------------------------- */
-
 static void begin_morphs(herd *h, uint32_t skinning) {
     test_begin(&h->test, 1);
     for (uint32_t l = 0; l < 2; l++) {
@@ -451,6 +403,68 @@ static void begin_morphs(herd *h, uint32_t skinning) {
     h->models[1]->morphs.morph_count = h->models[1]->driver_count = 0; /* the coarse level has no morphs */
     make_crowd(h, skinning);
 }
+
+/* Gathers and skins a stage, `body->lanes` instances at a time. weights [lane] are those of the first morph. */
+static void fill_stages(const px_crowd_body *body, px_crowd_job job, const float *weights,
+                        float stages[PX_CROWD_LANES][6 * PX_CROWD_STAGE]) {
+    static float palette[(64 * 20 + 24) * PX_CROWD_LANES];
+    const px_crowd_pose *poses = job.poses;
+    float lane_weights[2 * PX_CROWD_LANES] = {0};
+    memset(stages, 0, PX_CROWD_LANES * sizeof stages[0]);
+    job.palette = palette;
+    job.weights = lane_weights;
+    for (uint32_t v = 0; v < PX_CROWD_LANES; v += body->lanes) {
+        job.poses = poses + v;
+        memcpy(lane_weights, weights + v, body->lanes * sizeof *weights);
+        body->gather(&job);
+        body->skin(&job, 3, PX_CROWD_STAGE / 4, stages[v]);
+    }
+}
+
+/* Bodies with and without fused multiply-adds: each kind has the same bits, and both are near to each other. */
+static void check_bodies(const px_crowd_job *job, const float *weights) {
+    static float stages[2][PX_CROWD_LANES][6 * PX_CROWD_STAGE];
+    const px_crowd_body *before = &px_crowd_one;
+    for (pelt_simd simd = PELT_SIMD_SCALAR; simd < PELT_SIMD_COUNT; simd++) {
+        if (!pelt_simd_available(simd))
+            continue;
+        const px_crowd_body *body = px_crowd_body_of(simd);
+        fill_stages(before, *job, weights, stages[0]);
+        fill_stages(body, *job, weights, stages[1]);
+        if (body->lanes != 8) /* the first with fused multiply-adds */
+            assert_memory_equal(stages[0], stages[1], sizeof stages[0]);
+        else
+            assert_true(distance(stages[0][0], stages[1][0], sizeof stages[0] / 12) < 4e-6);
+        before = body;
+    }
+}
+
+static void bodies_agree(void **state) {
+    (void)state;
+    pelt_affine worlds[PX_CROWD_LANES];
+    px_crowd_pose poses[PX_CROWD_LANES];
+    float weights[PX_CROWD_LANES];
+    for (int kind = 0; kind < 6; kind++) {
+        herd h;
+        begin_morphs(&h, kind < 2 ? PELT_SKINNING_LINEAR : PELT_SKINNING_DUAL_QUATERNION);
+        const px_crowd_level *level = &h.crowd->characters[0].levels[0];
+        size_t size = level->model->skin.bone_count * px_crowd_width(level);
+        for (uint32_t v = 0; v < PX_CROWD_LANES; v++) {
+            worlds[v] = px_affine_identity();
+            worlds[v].m[1] = 0.125f * (float)v;
+            weights[v] = 0.0625f * (float)v;
+            poses[v] = (px_crowd_pose){.palette = {level->palettes[0] + v * size, level->palettes[1] + v * size},
+                                       .share = {0.7f, 0.3f},
+                                       .world = &worlds[v]};
+        }
+        px_crowd_job job = {.level = level, .stretched = kind / 2 == 2, .morphed = kind % 2, .poses = poses};
+        for (job.layout = PX_CROWD_POSITIONS; job.layout <= PX_CROWD_INTERLEAVED; job.layout++)
+            check_bodies(&job, weights);
+        end(&h);
+    }
+}
+
+/* ---- Morphs, drivers, dual quaternions -------------------------------------------------------------------- */
 
 /* Packed morphs are off by 1/65534 of the largest. */
 static void morphs_follow_tracks(void **state) {
@@ -520,6 +534,61 @@ static void dual_quaternions_are_poses(void **state) {
     for (uint32_t e = 0; e < 3 * h.models[0]->mesh.vertex_count; e++)
         want_positions[e] *= 2;
     assert_true(off_from_want(&h, &animals[0]) < 1e-5);
+    end(&h);
+}
+
+/* Every instance has the same bits alone and among others: with and without morphs, with bones that stretch and that do
+ * not, in both kinds of skinning. */
+static void batches_of_all_kinds_are_the_same(void **state) {
+    (void)state;
+    static pelt_crowd_instance animals[37];
+    static pelt_transform locals[37][8];
+    for (uint32_t skinning = 0; skinning < 2; skinning++) {
+        herd h;
+        size_t vertex_count;
+        begin_morphs(&h, skinning);
+        const pelt_model *model = h.models[0];
+        for (uint32_t i = 0; i < 37; i++) {
+            animals[i] = animal(i % 3 == 2, i % 2, (float)i * 0.11f);
+            animals[i].world.m[3] = (float)i;
+            if (i % 4)
+                continue;
+            float weights[2];
+            pelt_motion_sample(model, &model->motions[1], 0, locals[i], weights);
+            if (i % 8)
+                locals[i][1].scale[1] = 1.5f;
+            animals[i].locals = locals[i];
+        }
+        test_ok(&h.test, pelt_crowd_place(h.crowd, animals, 37, &vertex_count));
+        run(&h, animals, 37);
+        for (uint32_t i = 0; i < 37; i++) {
+            pelt_crowd_output output = {want_positions, want_normals, 0, MOST};
+            pelt_crowd_instance alone = animals[i];
+            alone.first_vertex = 0;
+            test_ok(&h.test, pelt_crowd_frame(h.crowd, &alone, 1, &output));
+            assert_true(off_from_want(&h, &animals[i]) == 0);
+        }
+        end(&h);
+    }
+}
+
+/* Poses of the caller with bones that stretch equal pelt_model_pose_locals. */
+static void stretched_bones_are_poses(void **state) {
+    (void)state;
+    pelt_transform locals[8];
+    float weights[2];
+    herd h;
+    begin_morphs(&h, PELT_SKINNING_DUAL_QUATERNION);
+    const pelt_model *model = h.models[0];
+    pelt_motion_sample(model, &model->motions[1], 0, locals, weights);
+    locals[1].scale[1] = 1.5f, locals[1].scale[2] = 0.75f;
+    pelt_pose_weights(model, locals, weights);
+    pelt_crowd_instance a = animal(0, 0, 0);
+    a.locals = locals;
+    run(&h, &a, 1);
+    test_ok(&h.test, pelt_model_pose_locals(h.test.context, model, locals, weights, PELT_SKINNING_DUAL_QUATERNION,
+                                            want_positions, want_normals));
+    assert_true(off_from_want(&h, &a) < 5e-5);
     end(&h);
 }
 
@@ -775,7 +844,8 @@ int main(void) {
         cmocka_unit_test(layouts_hold_the_same),      cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(large_frames_are_the_same),  cmocka_unit_test(bodies_agree),
         cmocka_unit_test(morphs_follow_tracks),       cmocka_unit_test(driven_morphs_follow_the_pose),
-        cmocka_unit_test(dual_quaternions_are_poses), cmocka_unit_test(levels_may_have_other_bones),
+        cmocka_unit_test(dual_quaternions_are_poses), cmocka_unit_test(batches_of_all_kinds_are_the_same),
+        cmocka_unit_test(stretched_bones_are_poses),  cmocka_unit_test(levels_may_have_other_bones),
         cmocka_unit_test(frames_allocate_nothing),    cmocka_unit_test(crowds_survive_lack_of_memory),
         cmocka_unit_test(crowds_are_of_one_rig),      cmocka_unit_test(wrong_instances_are_refused),
         cmocka_unit_test(overlaps_are_refused),       cmocka_unit_test(normals_do_not_overwrite_positions),

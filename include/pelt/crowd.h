@@ -4,7 +4,7 @@
  * pelt_crowd_frame writes their vertices into the caller's buffers, on the context's threads. A frame allocates nothing, and
  * its output does not depend on the number of threads.
  *
- *   one layer       palettes of the two samples around the time, blended as matrices
+ *   one layer       palettes of the two samples around the time, blended as matrices or dual quaternions
  *   several layers  local transforms of the samples, blended joint by joint; then the skeleton
  *   `locals`        a pose of the caller
  */
@@ -29,7 +29,7 @@ typedef struct pelt_crowd_desc {
     /* samples of motions per second, at least, the first at their start and the last at their end; more than 0,
      * default 30 */
     double fps;
-    uint32_t skinning;       /* pelt_skinning; default LINEAR */
+    uint32_t skinning;       /* pelt_skinning; default LINEAR. Dual quaternions blend in the space of the character */
     uint32_t instance_count; /* most instances in a frame, so that no frame allocates; 0 (default): grow when needed */
 } pelt_crowd_desc;
 PELT_API const pelt_option_table *pelt_crowd_options(void);

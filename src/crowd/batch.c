@@ -66,14 +66,13 @@ void px_crowd_writer_end(px_crowd_writer *w) {
 #define STEP_QUADS  2u /* quads that are skinned before lanes are written */
 
 /* Fills a stage, while the lanes of the other one are written. */
-static void fill(const px_crowd_body *body, const px_crowd_quads *quads, uint32_t first, uint32_t count,
-                 const float *palette, px_crowd_writer *w) {
-    px_crowd_layout layout = w->target->layout;
-    size_t step_size = (layout == PX_CROWD_INTERLEAVED ? 24 : 12) * (size_t)STEP_QUADS;
+static void fill(const px_crowd_body *body, const px_crowd_job *job, uint32_t first, uint32_t count,
+                 px_crowd_writer *w) {
+    size_t step_size = (job->layout == PX_CROWD_INTERLEAVED ? 24 : 12) * (size_t)STEP_QUADS;
     uint32_t step_lanes = (uint32_t)px_block_count(w->lane_count * STEP_QUADS, STAGE_QUADS);
     float *stage = w->stages[w->filling][0];
     for (uint32_t q = 0; q < count; q += STEP_QUADS, stage += step_size) {
-        body->skin(quads, first + q, count - q < STEP_QUADS ? count - q : STEP_QUADS, palette, layout, stage);
+        body->skin(job, first + q, count - q < STEP_QUADS ? count - q : STEP_QUADS, stage);
         for (uint32_t v = 0; v < step_lanes && w->written < w->lane_count; v++)
             write_lane(w);
     }
@@ -82,23 +81,56 @@ static void fill(const px_crowd_body *body, const px_crowd_quads *quads, uint32_
     w->written = 0;
 }
 
+/* Skins `count` instances; poses and weights have as many lanes as the body. */
+static void run(const px_crowd_body *body, const px_crowd_job *job, const size_t *first_vertex, uint32_t count,
+                px_crowd_writer *w) {
+    uint32_t quads = job->level->quads.count;
+    size_t vertex_count = job->level->model->mesh.vertex_count;
+    body->gather(job);
+    for (uint32_t q = 0; q < quads; q += STAGE_QUADS) {
+        uint32_t quad_count = (uint32_t)px_min_size(STAGE_QUADS, quads - q);
+        fill(body, job, q, quad_count, w);
+        w->lane_count = count;
+        w->vertex_count = px_min_size(4 * (size_t)quad_count, vertex_count - 4 * (size_t)q);
+        for (uint32_t v = 0; v < count; v++)
+            w->first[v] = first_vertex[v] + 4 * (size_t)q;
+    }
+}
+
 void px_crowd_batch(const pelt_crowd *crowd, const pelt_crowd_instance *instances, const uint32_t *order,
                     uint32_t count, px_crowd_slot *slot, px_crowd_writer *w) {
     const px_crowd_character *character = &crowd->characters[instances[order[0]].character];
     const px_crowd_level *level = &character->levels[instances[order[0]].level];
-    const px_crowd_body *body = w->body;
-    while (body->narrow && count <= body->narrow->lanes)
-        body = body->narrow;
-    px_crowd_pose poses[PX_CROWD_LANES];
-    for (uint32_t v = 0; v < body->lanes; v++) /* unused lanes copy lane 0 */
-        poses[v] = v < count ? px_crowd_pose_of(character, &instances[order[v]], slot, slot->posed[v]) : poses[0];
-    body->gather(poses, level->model->skin.bone_count, slot->palette);
-    for (uint32_t q = 0; q < level->quads.count; q += STAGE_QUADS) {
-        uint32_t quad_count = (uint32_t)px_min_size(STAGE_QUADS, level->quads.count - q);
-        fill(body, &level->quads, q, quad_count, slot->palette, w);
-        w->lane_count = count;
-        w->vertex_count = px_min_size(4 * (size_t)quad_count, level->model->mesh.vertex_count - 4 * (size_t)q);
+    px_crowd_pose all[PX_CROWD_LANES];
+    for (uint32_t v = 0; v < count; v++)
+        all[v] = px_crowd_pose_of(character, &instances[order[v]], slot, v);
+    for (int kind = 0; kind < 4; kind++) { /* those that are skinned in the same way, together */
+        px_crowd_pose poses[PX_CROWD_LANES];
+        px_crowd_job job = {.level = level,
+                            .layout = w->target->layout,
+                            .stretched = kind & 1,
+                            .morphed = kind & 2,
+                            .poses = poses,
+                            .palette = slot->palette,
+                            .weights = slot->lane_weights};
+        uint32_t from[PX_CROWD_LANES], lanes = 0;
+        size_t first_vertex[PX_CROWD_LANES];
         for (uint32_t v = 0; v < count; v++)
-            w->first[v] = instances[order[v]].first_vertex + 4 * (size_t)q;
+            if (all[v].stretched == job.stretched && all[v].morphed == job.morphed) {
+                first_vertex[lanes] = instances[order[v]].first_vertex;
+                from[lanes++] = v;
+            }
+        if (!lanes)
+            continue;
+        const px_crowd_body *body = w->body;
+        while (body->narrow && lanes <= body->narrow->lanes)
+            body = body->narrow;
+        for (uint32_t v = 0; v < body->lanes; v++) { /* unused lanes copy lane 0 */
+            uint32_t lane = from[v < lanes ? v : 0];
+            poses[v] = all[lane];
+            for (size_t m = 0; job.morphed && m < level->model->morphs.morph_count; m++)
+                slot->lane_weights[m * body->lanes + v] = slot->weights[lane][m];
+        }
+        run(body, &job, first_vertex, lanes, w);
     }
 }

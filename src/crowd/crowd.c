@@ -37,9 +37,10 @@ static pelt_result check_level(pelt_context *context, const pelt_model *first, c
 
 static pelt_result add_level(pelt_crowd *crowd, const pelt_model *model, px_crowd_level *level) {
     PX_TRY(px_model_borrow(crowd->memory, model, &level->model));
+    level->dual = crowd->skinning == PELT_SKINNING_DUAL_QUATERNION;
     if (model->morphs.morph_count)
-        return pelt_morph_pack(crowd->context, level->model, &level->morphs);
-    return crowd->skinning == PELT_SKINNING_LINEAR ? px_crowd_quads_make(crowd->memory, model, &level->quads) : PELT_OK;
+        PX_TRY(pelt_morph_pack(crowd->context, level->model, &level->morphs));
+    return px_crowd_quads_make(crowd->memory, model, &level->quads);
 }
 
 static pelt_result add_character(pelt_crowd *crowd, const pelt_crowd_character *given, px_crowd_character *character) {
@@ -80,6 +81,7 @@ static sizes largest(const pelt_crowd *crowd) {
 
 static pelt_result add_slots(pelt_crowd *crowd) {
     sizes most = largest(crowd);
+    size_t width = sizeof(px_crowd_dual) / sizeof(float); /* the larger kind of bone */
     crowd->slot_count = px_thread_count(crowd->context);
     crowd->slots = PX_NEW(crowd->memory, px_crowd_slot, crowd->slot_count);
     for (uint32_t s = 0; crowd->slots && s < crowd->slot_count; s++) {
@@ -87,15 +89,19 @@ static pelt_result add_slots(pelt_crowd *crowd) {
         atomic_flag_clear(&slot->taken);
         slot->locals = PX_NEW(crowd->memory, pelt_transform, most.joints);
         slot->globals = PX_NEW(crowd->memory, pelt_affine, most.joints);
-        slot->palette = PX_NEW(crowd->memory, float, 12 * PX_CROWD_LANES * most.bones);
+        slot->affines = PX_NEW(crowd->memory, pelt_affine, most.bones);
         slot->dual_quaternions = PX_NEW(crowd->memory, pelt_dual_quaternion, most.bones);
         slot->stretches = PX_NEW(crowd->memory, pelt_affine, most.bones);
-        slot->weights = PX_NEW(crowd->memory, float, most.morphs);
-        for (uint32_t v = 0; v < PX_CROWD_LANES; v++)
-            if (!(slot->posed[v] = PX_NEW(crowd->memory, pelt_affine, most.bones)))
+        slot->palette = PX_NEW(crowd->memory, float, PX_CROWD_LANES *width *most.bones);
+        slot->lane_weights = PX_NEW(crowd->memory, float, PX_CROWD_LANES *most.morphs);
+        for (uint32_t v = 0; v < PX_CROWD_LANES; v++) {
+            slot->posed[v] = PX_NEW(crowd->memory, float, width *most.bones);
+            slot->weights[v] = PX_NEW(crowd->memory, float, most.morphs);
+            if (!slot->posed[v] || !slot->weights[v])
                 return PELT_ERROR_MEMORY;
-        if (!slot->locals || !slot->globals || !slot->palette || !slot->dual_quaternions || !slot->stretches ||
-            !slot->weights)
+        }
+        if (!slot->locals || !slot->globals || !slot->affines || !slot->dual_quaternions || !slot->stretches ||
+            !slot->palette || !slot->lane_weights)
             return PELT_ERROR_MEMORY;
     }
     return crowd->slots ? PELT_OK : PELT_ERROR_MEMORY;

@@ -2,7 +2,8 @@
  *
  * Instances of one level of detail are skinned in batches, one instance per SIMD lane: they share bone indices, weights
  * and rest vertices, so these are loaded once for all lanes, and every vertex does the same operations in all lanes,
- * whatever its bones. Nothing is gathered, and the order of vertices does not matter.
+ * whatever its bones. Nothing is gathered, and the order of vertices does not matter. What is done for an instance
+ * depends on that instance alone, so that its result does not depend on the others in its batch.
  */
 #ifndef PELT_CROWD_CROWD_H
 #define PELT_CROWD_CROWD_H
@@ -39,18 +40,34 @@ typedef struct px_crowd_vertex {
 
 /* Vertices in groups of four. The last quad repeats the last vertex if the count is not a multiple of 4. */
 typedef struct px_crowd_quads {
-    uint32_t count;                 /* 0: the level is not skinned in batches */
+    uint32_t count;
     size_t *first;                  /* [count + 1] first influence of each quad */
     px_crowd_influence *influences; /* per quad [4][K], K the largest influence count of its vertices */
     px_crowd_vertex *vertices;      /* [count][4] */
 } px_crowd_quads;
 
+/* A bone of a crowd of dual quaternions: first the stretch, then the dual quaternion is applied. */
+typedef struct px_crowd_dual {
+    float q[8];        /* as in pelt_dual_quaternion; consecutive samples have the same sign */
+    float stretch[12]; /* 3×3 in rows of 4; the last column is 0 */
+} px_crowd_dual;
+
+#define PX_CROWD_RIGID 8u /* floats of a px_crowd_dual before the stretch */
+
 typedef struct px_crowd_level {
     pelt_model *model;         /* borrowed: arrays as they were when the crowd was created */
+    bool dual;                 /* dual quaternions; false: linear blend */
     px_crowd_quads quads;      /* vertices prepared for batches */
     pelt_packed_morphs morphs; /* vertex_count 0: no morphs */
-    pelt_affine **palettes;    /* [motion] [sample][bone]; levels with the same bones share them */
+    /* [motion] [sample][bone] pelt_affine, or px_crowd_dual if `dual`; levels with the same bones share them. */
+    float **palettes;
+    bool *stretched; /* [motion] some bone stretches; only if `dual` */
 } px_crowd_level;
+
+/* Floats per bone of a palette. */
+static inline size_t px_crowd_width(const px_crowd_level *level) {
+    return (level->dual ? sizeof(px_crowd_dual) : sizeof(pelt_affine)) / sizeof(float);
+}
 
 typedef struct px_crowd_character {
     px_crowd_level *levels; /* [level_count] level 0 defines skeleton, morphs and drivers */
@@ -71,11 +88,13 @@ typedef struct px_crowd_slot {
     atomic_flag taken;
     pelt_transform *locals;                 /* [joint] */
     pelt_affine *globals;                   /* [joint] */
-    pelt_affine *posed[PX_CROWD_LANES];     /* [bone] per lane: palettes of poses that are not samples */
-    float *palette;                         /* [bone][12][lane] world space; with one lane: pelt_affine [bone] */
+    pelt_affine *affines;                   /* [bone] palette before its conversion to dual quaternions */
     pelt_dual_quaternion *dual_quaternions; /* [bone] */
     pelt_affine *stretches;                 /* [bone] */
-    float *weights;                         /* [morph] */
+    float *posed[PX_CROWD_LANES];           /* [bone] per lane: palettes of poses that are not samples */
+    float *weights[PX_CROWD_LANES];         /* [morph] per lane */
+    float *palette;                         /* [bone][20][lane], [24][lane]: see px_crowd_job */
+    float *lane_weights;                    /* [morph][lane] */
 } px_crowd_slot;
 
 struct pelt_crowd {
@@ -111,17 +130,24 @@ pelt_result px_crowd_sample(pelt_crowd *crowd, double fps);
 
 /* ---- Poses ------------------------------------------------------------------------------------------------ */
 
-/* The palette of an instance is world · (share[0] · palette[0] + share[1] · palette[1]). */
+/* The palette of an instance is share[0] · palette[0] + share[1] · palette[1], in the space of the character. */
 typedef struct px_crowd_pose {
-    const pelt_affine *palette[2]; /* [bone] */
+    const float *palette[2]; /* [bone] as those of the level */
     float share[2];
+    bool stretched; /* dual quaternions only: some bone stretches */
+    bool morphed;   /* some weight of a morph is not 0 */
     const pelt_affine *world;
 } px_crowd_pose;
 
-/* Returns the pose of an instance; poses that are not samples are computed in `posed` [bone]. Sets slot->weights
- * [morph] if the level has morphs. */
+/* Returns the pose of an instance; poses that are not samples are computed in slot->posed[lane]. Sets
+ * slot->weights[lane] if the level has morphs. */
 px_crowd_pose px_crowd_pose_of(const px_crowd_character *character, const pelt_crowd_instance *instance,
-                               px_crowd_slot *slot, pelt_affine *posed);
+                               px_crowd_slot *slot, uint32_t lane);
+
+/* The palette where pelt_skin_palette and the like write it, before px_crowd_finish: `out` itself, if linear. */
+pelt_affine *px_crowd_affines(const px_crowd_level *level, px_crowd_slot *slot, float *out);
+/* Converts the palette to dual quaternions in `out`, if the level has them. Returns true if some bone stretches. */
+bool px_crowd_finish(const px_crowd_level *level, px_crowd_slot *slot, float *out);
 
 /* ---- Vertices --------------------------------------------------------------------------------------------- */
 
@@ -139,23 +165,31 @@ typedef struct px_crowd_target {
 void px_crowd_spread(const px_crowd_target *target, const float *positions, const float *normals, size_t at,
                      size_t count);
 
-void px_crowd_single(const pelt_crowd *crowd, const pelt_crowd_instance *instance, px_crowd_slot *slot,
-                     const px_crowd_target *target);
-
 /* ---- Batches ---------------------------------------------------------------------------------------------- */
 
 #define PX_CROWD_STAGE 32u /* vertices, a multiple of 8: two stages of sixteen lanes take 24 KB */
+
+/* Instances of a batch that are skinned in the same way. */
+typedef struct px_crowd_job {
+    const px_crowd_level *level;
+    px_crowd_layout layout;
+    bool stretched, morphed;    /* as those of their poses */
+    const px_crowd_pose *poses; /* [lane] */
+    /* Linear: [bone][12][lane] in world space. Dual quaternions: [bone][8 or, if stretched, 20][lane], then the matrices
+     * of the world [12][lane] and their cofactors [12][lane]. */
+    float *palette;
+    const float *weights; /* [morph][lane] */
+} px_crowd_job;
 
 /* A version of the batch kernel for one number of lanes; batch_kernel.h is compiled for each. */
 typedef struct px_crowd_body {
     uint32_t lanes;
     const struct px_crowd_body *narrow; /* for batches of fewer instances: at least half as many lanes; or NULL */
-    /* Computes palette [bone][12][lane] from poses [lane]. */
-    void (*gather)(const px_crowd_pose *poses, uint32_t bone_count, float *palette);
+    /* Computes the palette of a job. */
+    void (*gather)(const px_crowd_job *job);
     /* Skins quads [first, first + count) to stage [lane][6 · PX_CROWD_STAGE]. INTERLEAVED: [vertex][6], else
-     * positions [vertex][3], with PX_CROWD_STAGE normals from the middle of the lane's stage on. */
-    void (*skin)(const px_crowd_quads *quads, uint32_t first, uint32_t count, const float *palette,
-                 px_crowd_layout layout, float *stage);
+     * positions [vertex][3], with normals from the middle of the lane's stage on. */
+    void (*skin)(const px_crowd_job *job, uint32_t first, uint32_t count, float *stage);
     /* memcpy of floats with non-temporal stores, for buffers that are not read soon. */
     void (*stream)(float *to, const float *from, size_t count);
 } px_crowd_body;
@@ -180,7 +214,7 @@ typedef struct px_crowd_writer {
 void px_crowd_writer_begin(px_crowd_writer *w, const px_crowd_body *body, const px_crowd_target *target);
 void px_crowd_writer_end(px_crowd_writer *w);
 
-/* Skins instances order[0] … order[count - 1], all of one level, which must have quads. */
+/* Skins instances order[0] … order[count - 1], all of one level. */
 void px_crowd_batch(const pelt_crowd *crowd, const pelt_crowd_instance *instances, const uint32_t *order,
                     uint32_t count, px_crowd_slot *slot, px_crowd_writer *w);
 

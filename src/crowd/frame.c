@@ -130,12 +130,7 @@ static pelt_result run_block(void *user, size_t first, size_t count, size_t bloc
         uint32_t key = key_of_batch(crowd, (uint32_t)b);
         uint32_t begin = crowd->first_instance[key] + ((uint32_t)b - crowd->first_batch[key]) * f->body->lanes;
         uint32_t size = (uint32_t)px_min_size(f->body->lanes, crowd->first_instance[key + 1] - begin);
-        const pelt_crowd_instance *any = &f->instances[crowd->order[begin]];
-        if (crowd->characters[any->character].levels[any->level].quads.count)
-            px_crowd_batch(crowd, f->instances, crowd->order + begin, size, slot, &writer);
-        else
-            for (uint32_t i = begin; i < begin + size; i++)
-                px_crowd_single(crowd, &f->instances[crowd->order[i]], slot, &f->target);
+        px_crowd_batch(crowd, f->instances, crowd->order + begin, size, slot, &writer);
     }
     px_crowd_writer_end(&writer);
     px_crowd_give(slot);

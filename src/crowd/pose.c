@@ -33,17 +33,46 @@ static void blend_weights(const place *at, uint32_t morph_count, float share, fl
             weights[m] += share * at->weight[s] * at->motion->weights[at->sample[s] * morph_count + m];
 }
 
+static bool any_weight(const px_crowd_level *level, const float *weights) {
+    for (uint32_t m = 0; level->morphs.vertex_count && m < level->model->morphs.morph_count; m++)
+        if (weights[m] != 0)
+            return true;
+    return false;
+}
+
 static px_crowd_pose pose_motion(const px_crowd_character *character, const px_crowd_level *level, uint32_t motion,
-                                 const pelt_crowd_layer *layer, px_crowd_slot *slot) {
-    size_t bones = level->model->skin.bone_count;
+                                 const pelt_crowd_layer *layer, float *weights) {
+    size_t size = level->model->skin.bone_count * px_crowd_width(level);
     place at = find_place(&character->motions[motion], layer);
-    const pelt_affine *palettes = level->palettes[motion];
+    const float *palettes = level->palettes[motion];
     if (level->morphs.vertex_count) {
-        memset(slot->weights, 0, level->model->morphs.morph_count * sizeof *slot->weights);
-        blend_weights(&at, level->model->morphs.morph_count, 1, slot->weights);
+        memset(weights, 0, level->model->morphs.morph_count * sizeof *weights);
+        blend_weights(&at, level->model->morphs.morph_count, 1, weights);
     }
-    return (px_crowd_pose){
-        {palettes + at.sample[0] * bones, palettes + at.sample[1] * bones}, {at.weight[0], at.weight[1]}, NULL};
+    return (px_crowd_pose){.palette = {palettes + at.sample[0] * size, palettes + at.sample[1] * size},
+                           .share = {at.weight[0], at.weight[1]},
+                           .stretched = level->dual && level->stretched[motion],
+                           .morphed = any_weight(level, weights)};
+}
+
+/* ---- Palettes --------------------------------------------------------------------------------------------- */
+
+pelt_affine *px_crowd_affines(const px_crowd_level *level, px_crowd_slot *slot, float *out) {
+    return level->dual ? slot->affines : (pelt_affine *)out;
+}
+
+bool px_crowd_finish(const px_crowd_level *level, px_crowd_slot *slot, float *out) {
+    if (!level->dual)
+        return false;
+    uint32_t count = level->model->skin.bone_count;
+    px_crowd_dual *duals = (px_crowd_dual *)out;
+    pelt_dual_quaternions(slot->affines, count, slot->dual_quaternions);
+    bool stretched = pelt_stretches(slot->affines, slot->dual_quaternions, count, slot->stretches);
+    for (uint32_t b = 0; b < count; b++) {
+        memcpy(duals[b].q, slot->dual_quaternions[b].q, sizeof duals[b].q);
+        memcpy(duals[b].stretch, slot->stretches[b].m, sizeof duals[b].stretch);
+    }
+    return stretched;
 }
 
 /* ---- Poses of the skeleton -------------------------------------------------------------------------------- */
@@ -61,15 +90,15 @@ static inline void add_local(const pelt_transform *sample, float weight, pelt_tr
         s[c] += turned * q[c];
 }
 
-static void blend_layers(const px_crowd_character *character, const pelt_crowd_instance *instance,
-                         px_crowd_slot *slot) {
+static void blend_layers(const px_crowd_character *character, const pelt_crowd_instance *instance, px_crowd_slot *slot,
+                         float *weights) {
     const pelt_model *model = character->levels[0].model;
     uint32_t joints = model->skeleton.joint_count, morphs = model->morphs.morph_count;
     float sum = 0;
     for (uint32_t l = 0; l < instance->layer_count; l++)
         sum += instance->layers[l].weight;
     memset(slot->locals, 0, joints * sizeof *slot->locals);
-    memset(slot->weights, 0, morphs * sizeof *slot->weights);
+    memset(weights, 0, morphs * sizeof *weights);
     for (uint32_t l = 0; l < instance->layer_count; l++) {
         const pelt_crowd_layer *layer = &instance->layers[l];
         float share = layer->weight / sum;
@@ -79,7 +108,7 @@ static void blend_layers(const px_crowd_character *character, const pelt_crowd_i
             for (uint32_t j = 0; j < joints; j++)
                 add_local(&locals[j], share * at.weight[s], &slot->locals[j]);
         }
-        blend_weights(&at, morphs, share, slot->weights);
+        blend_weights(&at, morphs, share, weights);
     }
     for (uint32_t j = 0; j < joints; j++)
         px_quat_normalize(slot->locals[j].rotation);
@@ -108,7 +137,7 @@ static inline pelt_affine affine_of(const pelt_transform *t) {
 }
 
 static px_crowd_pose pose_locals(const px_crowd_character *character, const px_crowd_level *level,
-                                 const pelt_transform *locals, px_crowd_slot *slot, pelt_affine *posed) {
+                                 const pelt_transform *locals, px_crowd_slot *slot, uint32_t lane) {
     const pelt_model *model = character->levels[0].model;
     const pelt_skin *skin = &level->model->skin;
     for (uint32_t j = 0; j < model->skeleton.joint_count; j++) {
@@ -116,11 +145,16 @@ static px_crowd_pose pose_locals(const px_crowd_character *character, const px_c
         uint32_t parent = model->skeleton.parents[j];
         slot->globals[j] = parent == PELT_NONE ? local : multiply(&slot->globals[parent], &local);
     }
+    float *posed = slot->posed[lane];
+    pelt_affine *affines = px_crowd_affines(level, slot, posed);
     for (uint32_t b = 0; b < skin->bone_count; b++)
-        posed[b] = multiply(&slot->globals[skin->bone_joints[b]], &skin->inverse_binds[b]);
+        affines[b] = multiply(&slot->globals[skin->bone_joints[b]], &skin->inverse_binds[b]);
     if (level->morphs.vertex_count)
-        pelt_pose_weights(model, locals, slot->weights);
-    return (px_crowd_pose){{posed, posed}, {1, 0}, NULL};
+        pelt_pose_weights(model, locals, slot->weights[lane]);
+    return (px_crowd_pose){.palette = {posed, posed},
+                           .share = {1, 0},
+                           .stretched = px_crowd_finish(level, slot, posed),
+                           .morphed = any_weight(level, slot->weights[lane])};
 }
 
 /* ---- Instances -------------------------------------------------------------------------------------------- */
@@ -138,27 +172,28 @@ static const pelt_crowd_layer *only_layer(const pelt_crowd_instance *instance) {
 }
 
 static px_crowd_pose find_pose(const px_crowd_character *character, const pelt_crowd_instance *instance,
-                               px_crowd_slot *slot, pelt_affine *posed) {
+                               px_crowd_slot *slot, uint32_t lane) {
     static const pelt_crowd_layer rest = {.weight = 1};
     const px_crowd_level *level = &character->levels[instance->level];
+    float *weights = slot->weights[lane];
     if (instance->locals) {
         const pelt_morph_set *morphs = &character->levels[0].model->morphs;
         for (uint32_t m = 0; m < morphs->morph_count; m++)
-            slot->weights[m] = morphs->morphs[m].weight;
-        return pose_locals(character, level, instance->locals, slot, posed);
+            weights[m] = morphs->morphs[m].weight;
+        return pose_locals(character, level, instance->locals, slot, lane);
     }
     if (!instance->layer_count)
-        return pose_motion(character, level, character->motion_count, &rest, slot);
+        return pose_motion(character, level, character->motion_count, &rest, weights);
     const pelt_crowd_layer *only = only_layer(instance);
     if (only)
-        return pose_motion(character, level, only->motion, only, slot);
-    blend_layers(character, instance, slot);
-    return pose_locals(character, level, slot->locals, slot, posed);
+        return pose_motion(character, level, only->motion, only, weights);
+    blend_layers(character, instance, slot, weights);
+    return pose_locals(character, level, slot->locals, slot, lane);
 }
 
 px_crowd_pose px_crowd_pose_of(const px_crowd_character *character, const pelt_crowd_instance *instance,
-                               px_crowd_slot *slot, pelt_affine *posed) {
-    px_crowd_pose pose = find_pose(character, instance, slot, posed);
+                               px_crowd_slot *slot, uint32_t lane) {
+    px_crowd_pose pose = find_pose(character, instance, slot, lane);
     pose.world = &instance->world;
     return pose;
 }

@@ -51,23 +51,41 @@ static pelt_result sample_block(void *user, size_t first, size_t count, size_t b
         pelt_skeleton_globals(&model->skeleton, locals, slot->globals);
         for (uint32_t l = 0; l < character->level_count; l++) {
             const px_crowd_level *level = &character->levels[l];
-            if (first_of_its_bones(character, l, s->index))
-                pelt_skin_palette(&level->model->skin, slot->globals,
-                                  level->palettes[s->index] + k * level->model->skin.bone_count);
+            if (!first_of_its_bones(character, l, s->index))
+                continue;
+            float *palette = level->palettes[s->index] + k * level->model->skin.bone_count * px_crowd_width(level);
+            pelt_skin_palette(&level->model->skin, slot->globals, px_crowd_affines(level, slot, palette));
+            px_crowd_finish(level, slot, palette);
         }
     }
     px_crowd_give(slot);
     return PELT_OK;
 }
 
-/* Makes quaternions of consecutive samples have the same sign: q and −q are the same rotation, but their mean is 0. */
+/* Negates a quaternion, the first four of `count` floats, if that is nearer to the one before: q and −q are the same
+ * rotation, but their mean is 0. */
+static void join_sign(const float *before, float *q, size_t count) {
+    float dot = q[0] * before[0] + q[1] * before[1] + q[2] * before[2] + q[3] * before[3];
+    for (size_t c = 0; c < count && dot < 0; c++)
+        q[c] = -q[c];
+}
+
 static void join_signs(const px_crowd_motion *motion, uint32_t joint_count) {
     size_t count = (size_t)motion->sample_count * joint_count;
-    for (size_t e = joint_count; e < count; e++) {
-        float *q = motion->locals[e].rotation, *before = motion->locals[e - joint_count].rotation;
-        float dot = q[0] * before[0] + q[1] * before[1] + q[2] * before[2] + q[3] * before[3];
-        for (int c = 0; c < 4 && dot < 0; c++)
-            q[c] = -q[c];
+    for (size_t e = joint_count; e < count; e++)
+        join_sign(motion->locals[e - joint_count].rotation, motion->locals[e].rotation, 4);
+}
+
+/* The same for the dual quaternions of a level; also notes if a bone stretches. */
+static void join_duals(const px_crowd_motion *motion, px_crowd_level *level, uint32_t index) {
+    static const float none[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
+    size_t bones = level->model->skin.bone_count, count = motion->sample_count * bones;
+    px_crowd_dual *duals = (px_crowd_dual *)level->palettes[index];
+    for (size_t e = 0; e < count; e++) {
+        if (e >= bones)
+            join_sign(duals[e - bones].q, duals[e].q, 8);
+        for (int c = 0; c < 12; c++)
+            level->stretched[index] |= duals[e].stretch[c] != none[c];
     }
 }
 
@@ -81,13 +99,14 @@ static pelt_result add_palettes(pelt_crowd *crowd, px_crowd_character *character
     for (uint32_t l = 0; l < character->level_count; l++) {
         px_crowd_level *level = &character->levels[l];
         const pelt_skin *skin = &level->model->skin;
-        pelt_affine **palette = &level->palettes[index];
+        float **palette = &level->palettes[index];
         for (uint32_t e = 0; e < l && !*palette; e++)
             if (same_bones(skin, &character->levels[e].model->skin))
                 *palette = character->levels[e].palettes[index];
         if (!*palette)
-            *palette = PX_NEW(crowd->memory, pelt_affine,
-                              px_mul_size(character->motions[index].sample_count, skin->bone_count));
+            *palette = PX_NEW(crowd->memory, float,
+                              px_mul_size(px_mul_size(character->motions[index].sample_count, skin->bone_count),
+                                          px_crowd_width(level)));
         if (!*palette)
             return PELT_ERROR_MEMORY;
     }
@@ -119,6 +138,9 @@ static pelt_result add_motion(pelt_crowd *crowd, px_crowd_character *character, 
     sampling s = {crowd, character, given, index, given && !has_weights(given)};
     PX_TRY(px_parallel(crowd->context, NULL, motion->sample_count, BLOCK_SAMPLES, sample_block, &s));
     join_signs(motion, model->skeleton.joint_count);
+    for (uint32_t l = 0; l < character->level_count; l++)
+        if (character->levels[l].dual)
+            join_duals(motion, &character->levels[l], index);
     return PELT_OK;
 }
 
@@ -131,9 +153,12 @@ static pelt_result sample_character(pelt_crowd *crowd, px_crowd_character *chara
     character->motions = PX_NEW(crowd->memory, px_crowd_motion, motion_count);
     if (!character->motions)
         return PELT_ERROR_MEMORY;
-    for (uint32_t l = 0; l < character->level_count; l++)
-        if (!(character->levels[l].palettes = PX_NEW(crowd->memory, pelt_affine *, motion_count)))
+    for (uint32_t l = 0; l < character->level_count; l++) {
+        character->levels[l].palettes = PX_NEW(crowd->memory, float *, motion_count);
+        character->levels[l].stretched = PX_NEW(crowd->memory, bool, motion_count);
+        if (!character->levels[l].palettes || !character->levels[l].stretched)
             return PELT_ERROR_MEMORY;
+    }
     for (uint32_t m = 0; m < model->motion_count; m++)
         PX_TRY(add_motion(crowd, character, &model->motions[m], fps, m));
     return add_motion(crowd, character, NULL, fps, model->motion_count);
