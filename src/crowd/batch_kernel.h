@@ -114,7 +114,7 @@ static void gather(const px_crowd_job *job) {
         gather_bones(job, true, 20, 20);
 }
 
-/* ---- Linear blend without morphs --------------------------------------------------------------------------------------------- */
+/* ---- Linear blend without morphs ----------------------------------------------------------------------------- */
 
 /* Adds the weighted matrix of a bone. columns [4] point to those of bone 0, in any order; a bone has `width` floats per
  * lane. */
