@@ -181,13 +181,17 @@ static void every_vertex_has_one_place(void **state) {
             test_begin(&test, 1);
             test_ok(&test, make_model(test.context, counts[c], influences, &model));
             test_ok(&test, pelt_skin_prepare(test.context, model, &p));
-            uint32_t place = 0, shared = 0, most = 1;
+            uint32_t place = 0, shared = 0, before = 0;
             for (uint32_t g = 0; g < p.group_count; g++) {
                 const pelt_prepared_group *group = &p.groups[g];
                 assert_int_equal(group->first_place, place);
                 assert_in_range(group->vertex_count, group->shared ? PELT_PREPARED_BLOCK : 1, PELT_PREPARED_GROUP);
-                assert_in_range(group->influence_count, most, influences);
-                most = group->influence_count;
+                assert_in_range(group->influence_count, 1, px_max_size(influences, 6)); /* 6: unions of bones */
+                /* shared groups of full blocks, other shared groups, loose ones; in each, fewest influences first */
+                uint32_t kind = !group->shared ? 2 : group->vertex_count % PELT_PREPARED_BLOCK != 0;
+                assert_true(100 * kind + group->influence_count >= before);
+                assert_true(kind > 0 || group->first_place % PELT_PREPARED_BLOCK == 0);
+                before = 100 * kind + group->influence_count;
                 shared += group->shared ? group->vertex_count : 0;
                 place += group->vertex_count;
             }
@@ -208,6 +212,30 @@ static void every_vertex_has_one_place(void **state) {
             pelt_model_destroy(model);
             test_end(&test);
         }
+}
+
+/* Vertices whose bones too few others share form a group by the union of their bones, with weight 0 where they have none;
+ * at most six bones. */
+static void few_vertices_share_a_union(void **state) {
+    (void)state;
+    static const uint16_t sets[4][2] = {{0, 1}, {1, 2}, {2, 0}, {9, 10}};
+    test_context test;
+    pelt_model *model;
+    pelt_prepared_skin p;
+    test_begin(&test, 1);
+    test_ok(&test, make_model(test.context, 20, 2, &model));
+    for (uint32_t i = 0; i < 20; i++) /* 6, 6, 4 and 4 vertices */
+        memcpy(model->skin.bones + 2 * i, sets[i < 12 ? i / 6 : 2 + (i >= 16)], sizeof sets[0]);
+    for (uint32_t e = 0; e < 40; e++)
+        model->skin.weights[e] = e % 2 ? 0.25f : 0.75f;
+    test_ok(&test, pelt_skin_prepare(test.context, model, &p));
+    assert_int_equal(p.group_count, 2);
+    assert_true(p.groups[0].shared && !p.groups[1].shared);
+    assert_int_equal(p.groups[0].vertex_count, 16);
+    assert_int_equal(p.groups[0].influence_count, 3);
+    assert_int_equal(p.groups[1].influence_count, 2);
+    pelt_model_destroy(model);
+    test_end(&test);
 }
 
 /* ---- Results ------------------------------------------------------------------------------------------------ */
@@ -397,6 +425,7 @@ static void preparing_survives_lack_of_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_vertex_has_one_place),
+        cmocka_unit_test(few_vertices_share_a_union),
         cmocka_unit_test(prepared_is_unprepared),
         cmocka_unit_test(bodies_agree),
         cmocka_unit_test(layouts_hold_the_same),

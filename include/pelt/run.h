@@ -104,7 +104,7 @@ PELT_API pelt_result pelt_skin_run_threads(pelt_context *context, const pelt_ski
 typedef struct pelt_prepared_group {
     uint32_t first_place;     /* index into prepared.order */
     uint32_t vertex_count;    /* 1 to PELT_PREPARED_GROUP; shared: at least PELT_PREPARED_BLOCK */
-    uint32_t influence_count; /* K: influences of weight 0 are dropped, unless they let a vertex join a shared group */
+    uint32_t influence_count; /* K: influences of weight 0 are dropped, or added to let a vertex join a shared group */
     uint32_t first_block;     /* start of its vertices in the streams, in blocks of 16 vertices */
     size_t first_bone;        /* in `bones`: [K], not shared: [vertex][K] */
     /* in `weights`: [block][K − 1][16], the last weight is 1 − the others; not shared: [vertex][K] */
@@ -122,13 +122,15 @@ typedef struct pelt_prepared_block {
  * others [vertex][component]. The last block of a shared group whose count is no multiple of 16 holds its last 16 vertices, so
  * that some vertices occur twice. */
 typedef struct pelt_prepared_skin {
-    uint32_t vertex_count;             /* number of vertices */
-    uint32_t bone_count;               /* number of bones */
-    uint32_t group_count;              /* number of groups */
-    uint32_t shared_count;             /* vertices in shared groups */
-    const uint32_t *order;             /* [place] vertex: groups of one influence first, of 8 last */
-    const uint32_t *places;            /* [vertex] place */
-    const pelt_prepared_group *groups; /* [group] in the order of their places */
+    uint32_t vertex_count;  /* number of vertices */
+    uint32_t bone_count;    /* number of bones */
+    uint32_t group_count;   /* number of groups */
+    uint32_t shared_count;  /* vertices in shared groups */
+    const uint32_t *order;  /* [place] vertex */
+    const uint32_t *places; /* [vertex] place */
+    /* [group] in the order of their places: shared ones of full blocks, at multiples of 16; other shared ones; loose ones. In
+     * each of these three, groups of one influence first, of 8 last */
+    const pelt_prepared_group *groups;
     const uint16_t *bones;             /* bone indices of all groups; see pelt_prepared_group.first_bone */
     const float *weights;              /* weights of all groups; see pelt_prepared_group.first_weight */
     const float *positions;            /* 3 components */

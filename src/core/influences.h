@@ -18,10 +18,13 @@ void px_influences_make(const pelt_model *model, size_t first, size_t count, px_
 /* True when both have the same bones; weights are not compared. */
 bool px_influences_alike(const px_influences *a, const px_influences *b);
 
-/* order [count]: rows sorted by number of bones, then bones, then axis, stable. First, a set of bones that fewer than
- * PX_INFLUENCES_TOGETHER rows share is extended with bones of weight 0 to the smallest superset that at least so many
- * rows share, if there is one: blending a superfluous bone costs less than a short run of its own. */
+/* order [count]: rows sorted by number of bones, then bones, then axis, stable. Rows with the same bones are skinned in
+ * blocks of PX_INFLUENCES_TOGETHER, and blending a superfluous bone costs less than a block that is not full or than a
+ * row of its own. So, first, a set of bones that fewer rows share is extended with bones of weight 0 to the smallest
+ * superset that at least so many rows share, if there is one. Rows that are left, also those that would begin a last
+ * block of a set, are collected to blocks by unions of at most PX_INFLUENCES_UNION bones. */
 #define PX_INFLUENCES_TOGETHER 16u
+#define PX_INFLUENCES_UNION    6u
 pelt_result px_influences_order(pelt_context *context, px_influences *rows, uint32_t count, uint32_t bone_count,
                                 uint32_t *order);
 

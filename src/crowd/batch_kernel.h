@@ -146,7 +146,7 @@ INLINE void skin_normal(const lanes m[12], const px_crowd_vertex *vertex, lanes 
     }
     for (int r = 0; r < 3; r++)
         out[r] = msub(b[(r + 1) % 3], c[(r + 2) % 3], b[(r + 2) % 3] * c[(r + 1) % 3]);
-    lanes_mask good = make_unit(out);
+    lanes_mask good = make_unit_fast(out);
     for (int e = 0; e < 3; e++)
         out[e] = lanes_flip(out[e], lanes_splat(n[0]));
     if (__builtin_expect(!lanes_all(good), 0))

@@ -57,29 +57,42 @@ static void add_run(plan *p, const uint32_t *vertices, uint32_t count, bool shar
     }
 }
 
-/* Groups vertices of one influence count, sorted by bones. Loose vertices are collected at the front of `sorted`. */
-static void add_class(plan *p, uint32_t *sorted, uint32_t count) {
+/* Rows of a run whose blocks are all full, for groups of their own. Dividing a short run costs more than it gains. */
+static uint32_t full_part(uint32_t count) {
+    return count % BLOCK == 0 ? count : count >= 8 * BLOCK ? count / BLOCK * BLOCK - BLOCK : 0;
+}
+
+typedef enum group_pass { PASS_FULL, PASS_PARTIAL, PASS_LOOSE } group_pass;
+
+/* Groups vertices of one influence count, sorted by bones. In the last pass, loose vertices are collected at the front
+ * of `sorted`. */
+static void add_class(plan *p, uint32_t *sorted, uint32_t count, group_pass pass) {
     uint32_t loose = 0;
     for (uint32_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && px_influences_alike(&p->rows[sorted[first]], &p->rows[sorted[end]]);)
             end++;
-        if (end - first >= BLOCK)
-            add_run(p, sorted + first, end - first, true);
-        else
-            for (uint32_t place = first; place < end; place++)
-                sorted[loose++] = sorted[place];
+        uint32_t full = full_part(end - first);
+        if (end - first >= BLOCK && pass == PASS_FULL)
+            add_run(p, sorted + first, full, true);
+        else if (end - first >= BLOCK && pass == PASS_PARTIAL)
+            add_run(p, sorted + first + full, end - first - full, true);
+        for (uint32_t place = first; pass == PASS_LOOSE && end - first < BLOCK && place < end; place++)
+            sorted[loose++] = sorted[place];
     }
     add_run(p, sorted, loose, false);
 }
 
+/* Groups of full blocks come first: their places are multiples of a block, so that results are written to whole cache
+ * lines, if the output is aligned. */
 static void add_classes(plan *p, uint32_t *sorted) {
     uint32_t count = p->model->mesh.vertex_count;
-    for (uint32_t first = 0, end; first < count; first = end) {
-        uint32_t influences = p->rows[sorted[first]].count;
-        for (end = first + 1; end < count && p->rows[sorted[end]].count == influences;)
-            end++;
-        add_class(p, sorted + first, end - first);
-    }
+    for (group_pass pass = PASS_FULL; pass <= PASS_LOOSE; pass++)
+        for (uint32_t first = 0, end; first < count; first = end) {
+            uint32_t influences = p->rows[sorted[first]].count;
+            for (end = first + 1; end < count && p->rows[sorted[end]].count == influences;)
+                end++;
+            add_class(p, sorted + first, end - first, pass);
+        }
 }
 
 static pelt_result make_groups(plan *p) {

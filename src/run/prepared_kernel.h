@@ -68,7 +68,7 @@ INLINE void blend_duals_of(const prepared_part *part, size_t influences, lanes q
 
 /* Normalises skinned normals; those of length 0 get the rest normal. */
 INLINE void finish_normal(const prepared_part *part, size_t step, lanes moved[3]) {
-    lanes_mask good = make_unit(moved);
+    lanes_mask good = make_unit_fast(moved);
     if (__builtin_expect(!lanes_all(good), 0)) {
         lanes rest[3];
         load_rows(part->normals + step * LANES, 3, rest);
@@ -253,6 +253,10 @@ void PREPARED_BODY(const px_prepared_run *run) {
         run_influences(&walk, 3);
     else if (walk.influences == 4)
         run_influences(&walk, 4);
+    else if (walk.influences == 5)
+        run_influences(&walk, 5);
+    else if (walk.influences == 6)
+        run_influences(&walk, 6);
     else
         run_influences(&walk, walk.influences);
     if (walk.tangents)
