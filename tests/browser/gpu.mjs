@@ -28,17 +28,6 @@ const drawn = async (page) => ({
     normals: await support.floats(page, "() => window.pelt.drawn().normals"),
 });
 
-/** Rotates joints of the page, {name: [x, y, z] in degrees}, in the rest pose. */
-function turn(page, joints) {
-    return page.evaluate((joints) => {
-        const { viewer } = window.pelt;
-        const { model, poser, animations } = viewer.subject;
-        viewer.store.set({ animation: animations.length - 1, frame: 0, playing: false });
-        for (const { name, node } of model.joints) if (joints[name]) poser.setAngles(node, joints[name]);
-        viewer.showFrame();
-    }, joints);
-}
-
 const furthest = (a, b) => a.reduce((most, x, n) => Math.max(most, Math.abs(x - b[n])), 0);
 
 /** Compares driven poses of a page with `pelt pose`. */
@@ -46,7 +35,7 @@ async function driven(file, rig) {
     const page = await support.open(browser, file);
     const [wide, bare] = [await support.open(browser, plain), []];
     for (const joints of [{ elbow: [70, 0, 0] }, { elbow: [40, 0, 15], wrist: [-30, 20, 0], shoulder: [0, 20, 30] }]) {
-        await turn(page, joints);
+        await support.turnJoints(page, joints);
         const turns = Object.entries(joints).flatMap(([name, degrees]) => ["--joint", `${name}=${degrees}`]);
         run(support.pelt, ["pose", "-q", rig, ...turns, "-o", posed]);
         const { positions, normals } = await drawn(page);
@@ -54,7 +43,7 @@ async function driven(file, rig) {
         assert(apart < TOLERANCE, `${apart} of the size`);
         const evaluated = await support.floats(page, "() => window.pelt.normals(0)");
         assert(furthest(normals, evaluated) < TOLERANCE, `normals: ${furthest(normals, evaluated)}`);
-        await turn(wide, joints);
+        await support.turnJoints(wide, joints);
         bare.push(support.difference(positions, (await drawn(wide)).positions));
     }
     assert(Math.min(...bare) > 0.005, "the corrections are too small to be seen");

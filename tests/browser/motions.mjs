@@ -138,23 +138,19 @@ function fakeHeadset() {
     });
 }
 
-/** Turns joints and reads back what is drawn and where the joints are, with tips. */
-function poseByHand(page, joints) {
-    return page.evaluate((joints) => {
-        const { viewer } = window.pelt;
-        const { model, poser, animations } = viewer.subject;
-        viewer.store.set({ animation: animations.length - 1, frame: 0, playing: false });
-        for (const { name, node } of model.joints) if (joints[name]) poser.setAngles(node, joints[name]);
-        viewer.showFrame();
+/** Rotates joints and returns where they are, with tips. */
+async function poseByHand(page, joints) {
+    await support.turnJoints(page, joints);
+    return page.evaluate(() => {
         const places = {};
-        for (const { name, node } of model.joints) {
+        for (const { name, node } of window.pelt.viewer.subject.model.joints) {
             const at = node.getWorldPosition(node.position.clone());
             places[name] = at.toArray();
             if (name.endsWith("distal"))
                 places[name.replace("phalanx-distal", "tip")] = node.localToWorld(at.set(0, 0.2, 0)).toArray();
         }
         return places;
-    }, joints);
+    });
 }
 
 await support.checks(browser, {

@@ -55,6 +55,17 @@ export function state(page) {
     return page.evaluate(() => window.pelt.viewer.store.state);
 }
 
+/** Rotates joints of the page, {name: [x, y, z] in degrees}, in the rest pose. */
+export function turnJoints(page, joints) {
+    return page.evaluate((joints) => {
+        const { viewer } = window.pelt;
+        const { model, poser, animations } = viewer.subject;
+        viewer.store.set({ animation: animations.length - 1, frame: 0, playing: false });
+        for (const { name, node } of model.joints) if (joints[name]) poser.setAngles(node, joints[name]);
+        viewer.showFrame();
+    }, joints);
+}
+
 /** A scene as GLB. */
 export function scene(name, ...options) {
     const file = place(`${name}.glb`);

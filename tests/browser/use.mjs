@@ -342,6 +342,18 @@ async function links() {
     // What is not there is passed over.
     await page.evaluate(() => (location.hash = "#frame=99999&mode=nonsense&joint=4711"));
     await page.waitForFunction(() => window.pelt.viewer.store.state.frame === 119);
+    // A link that is followed just before the address is written is not overwritten.
+    await page.waitForFunction(() => location.hash.includes("frame=119"));
+    await page.evaluate(() => {
+        const later = window.setTimeout;
+        window.setTimeout = (write) => {
+            location.hash = "#frame=20";
+            write();
+        };
+        window.pelt.viewer.store.set({ frame: 3 });
+        window.setTimeout = later;
+    });
+    await page.waitForFunction(() => window.pelt.viewer.store.state.frame === 20);
     assert.deepEqual(page.complaints, []);
     await page.close();
 }

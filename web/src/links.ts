@@ -43,15 +43,20 @@ export function writeLink(state: State, stage: Stage): string {
     return `#${link.toString().replaceAll("%2C", ",")}`;
 }
 
-/** Updates the address while nothing plays, in batches, because browsers limit the rate of changes. */
+/** Updates the address while nothing plays, in batches, because browsers limit the rate of changes. A link that was just followed and whose
+ * event is still to come is not overwritten. */
 export function keepAddress(store: Store, stage: Stage): void {
     let waiting = false;
+    let known = location.hash;
+    addEventListener("hashchange", () => (known = location.hash));
     store.on(["animation", "frame", "view", "mode", "joint", "vertex", "playing", "crowd", ...FLAGS], () => {
         if (waiting || store.state.playing) return;
         waiting = true;
         setTimeout(() => {
             waiting = false;
-            if (!store.state.playing) history.replaceState(null, "", writeLink(store.state, stage));
+            if (store.state.playing || location.hash !== known) return;
+            history.replaceState(null, "", writeLink(store.state, stage));
+            known = location.hash;
         }, 300);
     });
 }
