@@ -25,11 +25,16 @@
 #define TREES_MOST  32u
 #define WORD_STEPS  257 /* steps of 16 bits per step of a byte */
 
+/* A growing list of positions, each with the point that climbed there. */
+typedef struct positions {
+    void *rows;       /* [count][row_size] */
+    uint32_t *points; /* [count] */
+    size_t row_size, count, capacity;
+} positions;
+
 /* Positions on the paths so far, with trees for range queries: few and each at least twice as large as the next. */
 typedef struct trail {
-    uint8_t *bytes;   /* [position][byte_pitch] */
-    uint32_t *owners; /* [position] the point that climbed from there */
-    size_t count, capacity;
+    positions kept; /* rows of bytes, [byte_pitch] */
     px_shift_tree trees[TREES_MOST];
     size_t firsts[TREES_MOST]; /* first position of each tree */
     size_t tree_count;
@@ -39,7 +44,7 @@ typedef struct trail {
 typedef struct summit {
     uint32_t point; /* the point that climbed there */
     uint32_t size;  /* points that end there */
-    uint32_t place; /* in `ends` */
+    uint32_t place; /* in c->ends */
 } summit;
 
 typedef struct climb {
@@ -57,7 +62,7 @@ typedef struct climb {
     uint16_t *words;   /* [point][pitch] (value − low) · scale · WORD_STEPS */
     trail trail;
     uint32_t *leaders; /* [point] the point that it follows; itself if none */
-    uint32_t *kept;    /* [point] its last position in the trail; PELT_NONE: none */
+    uint32_t *kept;    /* [point] its last position in trail.kept; PELT_NONE: none */
     /* the points of the batch that climb, in tree order: neighbours are processed together */
     size_t moving_count;
     uint32_t *moving;     /* [moving] the point */
@@ -65,10 +70,8 @@ typedef struct climb {
     uint8_t *arrived;     /* [moving] converged */
     float *places;        /* [moving][pitch] current position; NULL: all are at their points */
     uint8_t *place_bytes; /* [moving][byte_pitch] */
-    /* ends of paths */
-    summit *summits; /* [summit_count] */
-    float *ends;     /* [summit_count][pitch] */
-    size_t summit_count, summit_capacity;
+    positions ends;       /* of paths; rows of floats, [pitch] */
+    summit *summits;      /* [ends.count], the modes first */
 } climb;
 
 /* ---- Positions -------------------------------------------------------------------------------------------- */
@@ -85,6 +88,26 @@ static float dither(size_t e) {
 
 static void round_to_bytes(const climb *c, const float *values, uint8_t *bytes) {
     c->kernels->round(values, c->points->dimension, c->low, c->scale, c->dithers, bytes);
+}
+
+static pelt_result add_position(pelt_context *context, positions *p, const void *row, uint32_t point) {
+    if (p->count == p->capacity) {
+        size_t capacity = 2 * p->capacity + 64;
+        void *rows = px_resize(context, p->rows, capacity, p->row_size);
+        p->rows = rows ? rows : p->rows;
+        uint32_t *points = rows ? px_resize(context, p->points, capacity, sizeof *points) : NULL;
+        if (!points)
+            return PELT_ERROR_MEMORY;
+        p->points = points;
+        p->capacity = capacity;
+    }
+    memcpy((uint8_t *)p->rows + p->count * p->row_size, row, p->row_size);
+    p->points[p->count++] = point;
+    return PELT_OK;
+}
+
+static const float *end_of(const climb *c, uint32_t place) {
+    return (const float *)c->ends.rows + place * c->points->pitch;
 }
 
 static const float *place_of(const climb *c, size_t n) {
@@ -153,48 +176,32 @@ static uint32_t root_of(const climb *c, uint32_t point) {
     return point;
 }
 
-static pelt_result grow_trail(climb *c) {
-    trail *t = &c->trail;
-    if (t->count < t->capacity)
-        return PELT_OK;
-    size_t capacity = 2 * t->capacity + 256;
-    uint8_t *bytes = px_resize(c->context, t->bytes, px_mul_size(capacity, c->byte_pitch), 1);
-    t->bytes = bytes ? bytes : t->bytes;
-    uint32_t *owners = bytes ? px_resize(c->context, t->owners, capacity, sizeof *owners) : NULL;
-    if (!owners)
-        return PELT_ERROR_MEMORY;
-    t->owners = owners;
-    t->capacity = capacity;
-    return PELT_OK;
-}
-
 /* Adds the positions that are not yet near the last kept one of their point, then makes a tree of them, joined with
  * smaller trees. */
 static pelt_result keep_places(climb *c) {
     trail *t = &c->trail;
-    size_t first = t->count;
+    positions *kept = &t->kept;
+    size_t first = kept->count;
     uint32_t limit = byte_limit(c, SPACING);
     for (size_t n = 0; n < c->moving_count; n++) {
         uint32_t point = c->moving[n], last = c->kept[point];
-        const uint8_t *bytes = c->place_bytes + n * c->byte_pitch;
-        if (last != PELT_NONE &&
-            c->kernels->byte_distance(bytes, t->bytes + last * c->byte_pitch, c->byte_pitch) <= limit)
+        const uint8_t *bytes = c->place_bytes + n * c->byte_pitch, *rows = kept->rows;
+        if (last != PELT_NONE && c->kernels->byte_distance(bytes, rows + last * c->byte_pitch, c->byte_pitch) <= limit)
             continue;
-        PX_TRY(grow_trail(c));
-        memcpy(t->bytes + t->count * c->byte_pitch, bytes, c->byte_pitch);
-        t->owners[t->count] = point;
-        c->kept[point] = (uint32_t)t->count++;
+        c->kept[point] = (uint32_t)kept->count;
+        PX_TRY(add_position(c->context, kept, bytes, point));
     }
-    if (t->count == first)
+    if (kept->count == first)
         return PELT_OK;
-    while (t->tree_count > 0 && first - t->firsts[t->tree_count - 1] < 2 * (t->count - first)) {
+    while (t->tree_count > 0 && first - t->firsts[t->tree_count - 1] < 2 * (kept->count - first)) {
         first = t->firsts[--t->tree_count];
         px_shift_tree_free(&t->trees[t->tree_count]);
     }
     assert(t->tree_count < TREES_MOST);
-    for (size_t tree = 0; tree < t->tree_count; tree++) /* the bytes may have moved */
-        t->trees[tree].bytes = t->bytes + t->firsts[tree] * c->byte_pitch;
-    PX_TRY(px_shift_tree_create(c->context, t->bytes + first * c->byte_pitch, c->byte_pitch, t->count - first,
+    const uint8_t *rows = kept->rows; /* may have moved */
+    for (size_t tree = 0; tree < t->tree_count; tree++)
+        t->trees[tree].bytes = rows + t->firsts[tree] * c->byte_pitch;
+    PX_TRY(px_shift_tree_create(c->context, rows + first * c->byte_pitch, c->byte_pitch, kept->count - first,
                                 &t->trees[t->tree_count]));
     t->firsts[t->tree_count++] = first;
     return PELT_OK;
@@ -233,7 +240,7 @@ static pelt_result meet_paths(void *user, size_t first, size_t count, size_t blo
     const trail *t = &c->trail;
     meeting m = start_meeting(c, first, count);
     for (size_t tree = 0; tree < t->tree_count; tree++) {
-        m.owners = t->owners + t->firsts[tree];
+        m.owners = t->kept.points + t->firsts[tree];
         c->kernels->find(&t->trees[tree], c->place_bytes + first * c->byte_pitch, count, byte_limit(c, TOGETHER), meet,
                          &m);
     }
@@ -279,30 +286,12 @@ static void follow(climb *c) {
     c->moving_count = count;
 }
 
-static pelt_result add_summit(climb *c, size_t n) {
-    size_t pitch = c->points->pitch;
-    if (c->summit_count == c->summit_capacity) {
-        size_t capacity = 2 * c->summit_capacity + 64;
-        float *ends = px_resize(c->context, c->ends, px_mul_size(capacity, pitch), sizeof *ends);
-        c->ends = ends ? ends : c->ends;
-        summit *summits = ends ? px_resize(c->context, c->summits, capacity, sizeof *summits) : NULL;
-        if (!summits)
-            return PELT_ERROR_MEMORY;
-        c->summits = summits;
-        c->summit_capacity = capacity;
-    }
-    memcpy(c->ends + c->summit_count * pitch, place_of(c, n), pitch * sizeof *c->ends);
-    c->summits[c->summit_count] = (summit){.point = c->moving[n], .place = (uint32_t)c->summit_count};
-    c->summit_count++;
-    return PELT_OK;
-}
-
 /* Points that have arrived, or all if the rounds are over, stop moving. */
 static pelt_result finish(climb *c, bool all) {
     size_t count = 0;
     for (size_t n = 0; n < c->moving_count; n++)
         if (all || c->arrived[n])
-            PX_TRY(add_summit(c, n));
+            PX_TRY(add_position(c->context, &c->ends, place_of(c, n), c->moving[n]));
         else
             move_down(c, n, count++);
     c->moving_count = count;
@@ -336,11 +325,10 @@ static int compare_summits(const void *a, const void *b) {
 
 /* The nearest of the first `count` summits to a place; PELT_NONE if none is within NEAR bandwidths. */
 static uint32_t nearest(const climb *c, size_t count, uint32_t place) {
-    size_t pitch = c->points->pitch;
     float least = (float)(NEAR * c->bandwidth);
     uint32_t best = PELT_NONE;
     for (size_t s = 0; s < count; s++) {
-        float off = c->kernels->distance(c->ends + c->summits[s].place * pitch, c->ends + place * pitch, pitch);
+        float off = c->kernels->distance(end_of(c, c->summits[s].place), end_of(c, place), c->points->pitch);
         if (off < least) {
             least = off;
             best = (uint32_t)s;
@@ -353,8 +341,8 @@ static uint32_t nearest(const climb *c, size_t count, uint32_t place) {
  * Returns their number. */
 static uint32_t choose_summits(climb *c, uint32_t least) {
     uint32_t apart = 0, count = 0;
-    qsort(c->summits, c->summit_count, sizeof *c->summits, compare_summits);
-    for (size_t n = 0; n < c->summit_count; n++) {
+    qsort(c->summits, c->ends.count, sizeof *c->summits, compare_summits);
+    for (size_t n = 0; n < c->ends.count; n++) {
         uint32_t near = nearest(c, apart, c->summits[n].place);
         if (near == PELT_NONE)
             c->summits[apart++] = c->summits[n];
@@ -370,26 +358,31 @@ static uint32_t choose_summits(climb *c, uint32_t least) {
 static pelt_result find_modes(climb *c, uint32_t least, uint32_t *modes, float *offsets, uint32_t *mode_count) {
     size_t pitch = c->points->pitch;
     uint32_t *places = c->kept; /* [point] the end of its path: the trail is no longer needed */
-    uint32_t *ranks = PX_ALLOC(c->context, uint32_t, c->summit_count);
-    if (!ranks)
+    uint32_t *ranks = PX_ALLOC(c->context, uint32_t, c->ends.count);
+    c->summits = ranks ? PX_ALLOC(c->context, summit, c->ends.count) : NULL;
+    if (!c->summits) {
+        px_free(c->context, ranks);
         return PELT_ERROR_MEMORY;
-    for (uint32_t s = 0; s < c->summit_count; s++)
-        places[c->summits[s].point] = s;
+    }
+    for (uint32_t s = 0; s < c->ends.count; s++) {
+        c->summits[s] = (summit){.point = c->ends.points[s], .place = s};
+        places[c->ends.points[s]] = s;
+    }
     for (uint32_t p = 0; p < c->points->count; p++) {
         places[p] = places[root_of(c, p)];
         c->summits[places[p]].size++;
     }
     *mode_count = choose_summits(c, least);
-    for (uint32_t place = 0; place < c->summit_count; place++)
+    for (uint32_t place = 0; place < c->ends.count; place++)
         ranks[place] = nearest(c, *mode_count, place);
     for (uint32_t p = 0; p < c->points->count; p++) {
         uint32_t origin = c->origins[p], mode = ranks[places[p]];
         modes[origin] = mode;
         offsets[origin] = 0;
         if (mode != PELT_NONE)
-            offsets[origin] = c->kernels->distance(c->ends + c->summits[mode].place * pitch,
-                                                   c->points->values + origin * pitch, pitch) /
-                              (float)c->bandwidth;
+            offsets[origin] =
+                c->kernels->distance(end_of(c, c->summits[mode].place), c->points->values + origin * pitch, pitch) /
+                (float)c->bandwidth;
     }
     px_free(c->context, ranks);
     return PELT_OK;
@@ -475,8 +468,9 @@ static void free_climb(climb *c) {
     for (size_t tree = 0; tree < c->trail.tree_count; tree++)
         px_shift_tree_free(&c->trail.trees[tree]);
     px_shift_tree_free(&c->tree);
-    void *const arrays[] = {c->trail.bytes, c->trail.owners, c->dithers, c->bytes, c->words,
-                            c->place_bytes, c->arrived,      c->leaders, c->ends,  c->summits};
+    void *const arrays[] = {c->trail.kept.rows, c->trail.kept.points, c->ends.rows, c->ends.points,
+                            c->summits,         c->dithers,           c->bytes,     c->words,
+                            c->place_bytes,     c->arrived,           c->leaders};
     for (size_t a = 0; a < PX_COUNT(arrays); a++)
         px_free(c->context, arrays[a]);
 }
@@ -487,6 +481,8 @@ pelt_result px_mean_shift(pelt_context *context, const px_shift_points *points, 
     climb c = {.context = context, .points = points, .kernels = px_shift_kernels_best(), .bandwidth = bandwidth};
     c.tree.context = context;
     c.byte_pitch = (points->dimension + PX_SHIFT_BYTES - 1) / PX_SHIFT_BYTES * PX_SHIFT_BYTES;
+    c.trail.kept.row_size = c.byte_pitch;
+    c.ends.row_size = points->pitch * sizeof(float);
     c.dithers = PX_ALLOC(context, float, points->dimension);
     c.bytes = PX_ALLOC(context, uint8_t, px_mul_size(count, c.byte_pitch));
     c.words = PX_ALLOC(context, uint16_t, px_mul_size(count, points->pitch));
