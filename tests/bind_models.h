@@ -178,4 +178,32 @@ static inline void assert_same_skin(const pelt_skin *a, const pelt_skin *b, uint
     assert_memory_equal(a->weights, b->weights, count * sizeof *a->weights);
 }
 
+/* Binds, and checks the weights. */
+static inline void bind_soundly(test_context *test, pelt_model *model, const pelt_bind_desc *desc,
+                                pelt_bind_report *report) {
+    test_ok(test, pelt_bind(test->context, model, desc, report));
+    assert_sound(test, model, desc->influences);
+}
+
+/* A copy of the weights. */
+typedef struct saved_skin {
+    pelt_skin skin;
+    uint32_t vertex_count;
+} saved_skin;
+
+static inline saved_skin save_skin(const pelt_model *model) {
+    saved_skin out = {model->skin, model->mesh.vertex_count};
+    size_t count = (size_t)out.vertex_count * out.skin.influence_count;
+    out.skin.bones = memcpy(malloc(count * sizeof(uint16_t)), model->skin.bones, count * sizeof(uint16_t));
+    out.skin.weights = memcpy(malloc(count * sizeof(float)), model->skin.weights, count * sizeof(float));
+    return out;
+}
+
+/* Fails when the model's weights differ from the saved ones; frees the saved ones. */
+static inline void assert_skin(const pelt_model *model, saved_skin saved) {
+    assert_same_skin(&model->skin, &saved.skin, saved.vertex_count);
+    free(saved.skin.bones);
+    free(saved.skin.weights);
+}
+
 #endif

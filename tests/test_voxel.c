@@ -1,132 +1,7 @@
 /* Voxels of generated solids against brute force: winding numbers, separating axes, cell by cell. */
-#include "core/core.h"
-#include "core/groups.h"
-#include "support.h"
-#include "voxel/soup.h"
-
-#include <math.h>
-
-/* ---- Meshes ----------------------------------------------------------------------------------------------- */
-
-#define MAX_VERTICES  20000u
-#define MAX_TRIANGLES 40000u
-
-typedef struct soup {
-    uint32_t vertex_count, triangle_count;
-    float positions[MAX_VERTICES][3];
-    uint32_t triangles[MAX_TRIANGLES][3];
-} soup;
+#include "voxel_solids.h"
 
 static soup the_soup; /* large, so not on the stack */
-
-static uint32_t add_vertex(soup *s, double x, double y, double z) {
-    float *p = s->positions[s->vertex_count];
-    assert_true(s->vertex_count < MAX_VERTICES);
-    p[0] = (float)x, p[1] = (float)y, p[2] = (float)z;
-    return s->vertex_count++;
-}
-
-static void add_triangle(soup *s, uint32_t a, uint32_t b, uint32_t c) {
-    uint32_t *t = s->triangles[s->triangle_count++];
-    assert_true(s->triangle_count <= MAX_TRIANGLES);
-    t[0] = a, t[1] = b, t[2] = c;
-}
-
-/* Two triangles, counter-clockwise. */
-static void add_quad(soup *s, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
-    add_triangle(s, a, b, c);
-    add_triangle(s, a, c, d);
-}
-
-static void add_box(soup *s, const double low[3], const double high[3]) {
-    static const uint32_t faces[6][4] = {{0, 4, 6, 2}, {1, 3, 7, 5}, {0, 1, 5, 4},
-                                         {2, 6, 7, 3}, {0, 2, 3, 1}, {4, 5, 7, 6}};
-    uint32_t v = s->vertex_count;
-    for (uint32_t k = 0; k < 8; k++)
-        add_vertex(s, k & 1 ? high[0] : low[0], k & 2 ? high[1] : low[1], k & 4 ? high[2] : low[2]);
-    for (uint32_t f = 0; f < 6; f++)
-        add_quad(s, v + faces[f][0], v + faces[f][1], v + faces[f][2], v + faces[f][3]);
-}
-
-/* A ring of n × n quads; `hole` 0 gives a sphere with two poles of doubled vertices. */
-static void add_torus(soup *s, double x, double y, double z, double hole, double radius, uint32_t n) {
-    uint32_t v = s->vertex_count;
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t j = 0; j < n; j++) {
-            double a = 2 * M_PI * i / n, b = 2 * M_PI * j / n, r = hole + radius * cos(b);
-            add_vertex(s, x + r * cos(a), y + r * sin(a), z + radius * sin(b));
-        }
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t j = 0; j < n; j++) {
-            uint32_t k = (i + 1) % n, l = (j + 1) % n;
-            add_quad(s, v + i * n + j, v + k * n + j, v + k * n + l, v + i * n + l);
-        }
-}
-
-static void add_sphere(soup *s, double x, double y, double z, double radius, uint32_t n) {
-    uint32_t v = s->vertex_count, low = add_vertex(s, x, y, z - radius), high = add_vertex(s, x, y, z + radius);
-    for (uint32_t i = 1; i < n; i++)
-        for (uint32_t j = 0; j < n; j++) {
-            double a = M_PI * i / n, b = 2 * M_PI * j / n;
-            add_vertex(s, x + radius * sin(a) * cos(b), y + radius * sin(a) * sin(b), z - radius * cos(a));
-        }
-    for (uint32_t j = 0; j < n; j++) {
-        uint32_t k = (j + 1) % n;
-        add_triangle(s, low, v + 2 + k, v + 2 + j);
-        for (uint32_t i = 0; i + 2 < n; i++)
-            add_quad(s, v + 2 + i * n + j, v + 2 + i * n + k, v + 2 + (i + 1) * n + k, v + 2 + (i + 1) * n + j);
-        add_triangle(s, high, v + 2 + (n - 2) * n + j, v + 2 + (n - 2) * n + k);
-    }
-}
-
-static void turn_over(soup *s, uint32_t first_triangle) {
-    for (uint32_t t = first_triangle; t < s->triangle_count; t++) {
-        uint32_t swap = s->triangles[t][1];
-        s->triangles[t][1] = s->triangles[t][2];
-        s->triangles[t][2] = swap;
-    }
-}
-
-/* Turns everything about a random axis. */
-static void rotate(soup *s, test_random *random) {
-    double q[4], length = 0;
-    for (uint32_t c = 0; c < 4; c++) {
-        q[c] = test_random_real(random, -1, 1);
-        length += q[c] * q[c];
-    }
-    double x = q[0], y = q[1], z = q[2], w = q[3], n = 2 / length;
-    double m[3][3] = {{1 - n * (y * y + z * z), n * (x * y - w * z), n * (x * z + w * y)},
-                      {n * (x * y + w * z), 1 - n * (x * x + z * z), n * (y * z - w * x)},
-                      {n * (x * z - w * y), n * (y * z + w * x), 1 - n * (x * x + y * y)}};
-    for (uint32_t i = 0; i < s->vertex_count; i++) {
-        float p[3];
-        memcpy(p, s->positions[i], sizeof p);
-        for (uint32_t r = 0; r < 3; r++)
-            s->positions[i][r] = (float)(m[r][0] * p[0] + m[r][1] * p[1] + m[r][2] * p[2]);
-    }
-}
-
-static void box_of(const soup *s, float low[3], float high[3]) {
-    for (uint32_t c = 0; c < 3; c++)
-        low[c] = high[c] = s->vertex_count ? s->positions[0][c] : 0;
-    for (uint32_t i = 0; i < s->vertex_count; i++)
-        for (uint32_t c = 0; c < 3; c++) {
-            low[c] = fminf(low[c], s->positions[i][c]);
-            high[c] = fmaxf(high[c], s->positions[i][c]);
-        }
-}
-
-static px_grid grid_of(const soup *s, uint32_t resolution) {
-    float low[3], high[3];
-    box_of(s, low, high);
-    return px_grid_around(low, high, resolution);
-}
-
-static pelt_result make(pelt_context *context, px_arena *arena, const soup *s, const px_grid *grid, uint32_t views,
-                        px_voxels *out) {
-    return px_voxels_make(context, arena, s->positions[0], s->vertex_count, s->triangles[0], s->triangle_count, grid,
-                          views, out);
-}
 
 /* ---- Brute force ------------------------------------------------------------------------------------------ */
 
@@ -294,10 +169,6 @@ static void check_at(const soup *s, uint32_t resolution, bool solid) {
 }
 
 /* ---- Solids ----------------------------------------------------------------------------------------------- */
-
-static void begin(soup *s) {
-    s->vertex_count = s->triangle_count = 0;
-}
 
 /* Boxes have faces along the grid and, at some sizes, exactly on its planes and through its centres. */
 static void test_boxes(void **state) {
@@ -564,147 +435,6 @@ static void test_inside_out(void **state) {
     assert_int_equal(turned, s->triangle_count - first[2]);
 }
 
-/* ---- Blocks ------------------------------------------------------------------------------------------------ */
-
-typedef struct blocks {
-    px_grid grid; /* of the fine voxels */
-    px_voxels fine, voxels;
-    uint32_t (*neighbours)[6];
-    px_voxel_pieces pieces;
-} blocks;
-
-static pelt_result make_blocks(pelt_context *context, px_arena *arena, const soup *s, uint32_t resolution,
-                               uint32_t factor, blocks *b) {
-    px_voxels runs;
-    b->grid = grid_of(s, resolution);
-    px_grid coarse = px_grid_of_blocks(&b->grid, factor);
-    PX_TRY(make(context, arena, s, &b->grid, PX_VIEWS_ALL, &b->fine));
-    PX_TRY(px_voxels_make_painted(context, arena, s->positions[0], s->vertex_count, s->triangles[0], s->triangle_count,
-                                  &b->grid, PX_VIEWS_ALL, NULL, 0, true, &runs));
-    assert_true(!runs.kinds && !runs.cells && runs.count == b->fine.count && runs.run_count == b->fine.run_count);
-    assert_memory_equal(runs.runs, b->fine.runs, (runs.run_count + 1) * sizeof *runs.runs);
-    PX_TRY(make(context, arena, s, &coarse, PX_VIEWS_ALL, &b->voxels));
-    return px_voxels_split(context, arena, &runs, factor, &b->voxels, &b->neighbours, &b->pieces);
-}
-
-/* The block of a fine voxel, or PELT_NONE, and its piece. */
-static uint32_t piece_of(const blocks *b, uint32_t voxel, uint32_t *block) {
-    uint32_t f = b->pieces.factor, at[3];
-    float inside[3];
-    for (int c = 0; c < 3; c++) {
-        uint32_t cell = b->fine.cells[voxel][c] + f - 1;
-        at[c] = cell / f;
-        inside[c] = ((float)(cell % f) + 0.5f) / (float)f;
-    }
-    *block = px_voxel_at(&b->voxels, at[0], at[1], at[2]);
-    return *block == PELT_NONE ? PELT_NONE : px_voxel_piece(&b->pieces, *block, inside);
-}
-
-static bool linked(const blocks *b, uint32_t from, uint32_t to, uint32_t side) {
-    bool found = b->neighbours[from][side] == to;
-    for (uint32_t n = 0; n < b->pieces.link_count && !found; n++)
-        found = b->pieces.links[n][0] == from && b->pieces.links[n][1] == to;
-    return found;
-}
-
-/* Faces of fine voxels join pieces, and nothing else does; within a block, pieces are its connected components. */
-static void check_blocks(const blocks *b) {
-    uint32_t(*next)[6] = malloc(b->fine.count * sizeof *next), *groups = malloc(b->fine.count * sizeof *groups);
-    uint32_t *group_of = malloc(b->voxels.count * sizeof *group_of), missing = 0, block, other;
-    uint8_t *met = calloc(b->voxels.count, 6);
-    test_context test;
-    test_begin(&test, 1);
-    test_ok(&test, px_voxels_neighbours(test.context, &b->fine, next));
-    for (uint32_t v = 0; v < b->fine.count; v++)
-        groups[v] = v;
-    for (uint32_t v = 0; v < b->fine.count; v++)
-        for (uint32_t side = 1; side < 6; side += 2) {
-            uint32_t n = next[v][side];
-            if (n == PELT_NONE)
-                continue;
-            uint32_t from = piece_of(b, v, &block), to = piece_of(b, n, &other);
-            if (block == PELT_NONE || other == PELT_NONE)
-                continue;
-            if (block == other) {
-                assert_int_equal(from, to);
-                px_group_join(groups, v, n);
-                continue;
-            }
-            assert_true(linked(b, from, to, side));
-            met[6 * (size_t)from + side] |= b->neighbours[from][side] == to;
-        }
-    memset(group_of, 0xff, b->voxels.count * sizeof *group_of);
-    for (uint32_t v = 0; v < b->fine.count; v++) {
-        uint32_t piece = piece_of(b, v, &block), group = px_group_of(groups, v);
-        missing += block == PELT_NONE;
-        if (block == PELT_NONE)
-            continue;
-        assert_memory_equal(b->voxels.cells[piece], b->voxels.cells[block], sizeof *b->voxels.cells);
-        if (group_of[piece] == PELT_NONE)
-            group_of[piece] = group;
-        assert_int_equal(group_of[piece], group);
-    }
-    assert_true(missing * 1000 < b->fine.count); /* rounding differs between the grids */
-    for (uint32_t p = 0; p < b->voxels.count; p++)
-        for (uint32_t side = 1; side < 6; side += 2) {
-            uint32_t n = b->neighbours[p][side];
-            if (n == PELT_NONE)
-                continue;
-            assert_int_equal(b->neighbours[n][side ^ 1], p);
-            assert_true(met[6 * (size_t)p + side]);
-        }
-    free(next);
-    free(groups);
-    free(group_of);
-    free(met);
-    test_end(&test);
-}
-
-/* Sheets, rings and spheres with gaps smaller than a block, and their bytes for any number of threads. */
-static void test_blocks(void **state) {
-    (void)state;
-    test_random random = {8};
-    uint32_t splits = 0, links = 0;
-    for (uint32_t factor = 2; factor <= PX_MAX_BLOCK; factor *= 2) {
-        soup *s = &the_soup;
-        begin(s);
-        for (uint32_t n = 0; n < 6; n++)
-            add_box(s, (double[3]){-1, 0.08 * n, -1}, (double[3]){0, 0.08 * n + 0.02, 1});
-        add_box(s, (double[3]){-0.1, -0.02, -1}, (double[3]){0.1, 0.45, -0.9});
-        add_torus(s, 0.5, 0.5, 0, 0.3, 0.1, 24);
-        add_sphere(s, 0.5, -0.2, 0.2, 0.28, 20);
-        if (factor > 2)
-            rotate(s, &random);
-        test_context tests[2];
-        px_arena *arenas[2];
-        blocks b[2];
-        for (uint32_t n = 0; n < 2; n++) {
-            arenas[n] = px_arena_create(test_begin(&tests[n], n ? 4 : 1));
-            test_ok(&tests[n], make_blocks(tests[n].context, arenas[n], s, 120 + factor, factor, &b[n]));
-        }
-        check_blocks(&b[0]);
-        assert_true(b[0].voxels.count == b[1].voxels.count && b[0].pieces.link_count == b[1].pieces.link_count);
-        assert_memory_equal(b[0].neighbours, b[1].neighbours, b[0].voxels.count * sizeof *b[0].neighbours);
-        assert_memory_equal(b[0].pieces.links, b[1].pieces.links, b[0].pieces.link_count * sizeof *b[0].pieces.links);
-        splits += b[0].pieces.split_count;
-        links += b[0].pieces.link_count;
-        for (uint32_t n = 0; n < 2; n++) {
-            px_arena_destroy(arenas[n]);
-            test_end(&tests[n]);
-        }
-    }
-    if (!(splits > 1000 && links > 20))
-        fail_msg("%u splits, %u links", splits, links);
-}
-
-static pelt_result split_once(pelt_context *context, void *user) {
-    px_arena *arena = px_arena_create(context);
-    blocks b = {0};
-    pelt_result result = arena ? make_blocks(context, arena, user, 24, 4, &b) : PELT_ERROR_MEMORY;
-    px_arena_destroy(arena);
-    return result;
-}
-
 /* ---- Memory and threads ----------------------------------------------------------------------------------- */
 
 static pelt_result run_all(pelt_context *context, void *user) {
@@ -725,10 +455,6 @@ static void test_memory_fails(void **state) {
     begin(&the_soup);
     add_torus(&the_soup, 0, 0, 0, 1, 0.45, 9);
     test_fail_each_allocation(1, run_all, &the_soup);
-    begin(&the_soup);
-    for (uint32_t n = 0; n < 4; n++)
-        add_box(&the_soup, (double[3]){0, 0.1 * n, 0}, (double[3]){1, 0.1 * n + 0.04, 0.5});
-    test_fail_each_allocation(1, split_once, &the_soup);
 }
 
 static void test_threads(void **state) {
@@ -801,7 +527,7 @@ int main(void) {
         cmocka_unit_test(test_small),        cmocka_unit_test(test_views),
         cmocka_unit_test(test_inside_out),   cmocka_unit_test(test_memory_fails),
         cmocka_unit_test(test_threads),      cmocka_unit_test(test_memory_grows_with_voxels),
-        cmocka_unit_test(test_cancel_stops), cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_cancel_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
