@@ -87,22 +87,32 @@ static void scenes_keep_their_corners(void **state) {
     }
 }
 
-/* Alternating joints, a non-indexed list next to indexed primitives on the same arrays, and colours of 3 bytes. */
-static pelt_model *load_list(test_context *test, gltf_build *b) {
-    enum { COUNT = 60 };
-    float positions[COUNT * 3] = {0};
-    uint8_t joints[COUNT * 4] = {0}, weights[COUNT * 4] = {0}, colors[COUNT * 3] = {0}, indices[COUNT];
-    for (int i = 0; i < COUNT; i++) {
+#define MOST 60 /* vertices of a file */
+
+/* Accessors 0, 1 and 2 with POSITION, JOINTS_0 and WEIGHTS_0: vertices along x, on two joints in turn. */
+static void add_alternating(gltf_build *b, int count) {
+    float positions[MOST * 3] = {0};
+    uint8_t joints[MOST * 4] = {0}, weights[MOST * 4] = {0};
+    for (int i = 0; i < count; i++) {
         positions[3 * i] = (float)i;
         positions[3 * i + 1] = (float)(i % 3);
         joints[4 * i] = (uint8_t)(i % 2);
         weights[4 * i] = 255;
+    }
+    build_accessor(b, positions, 12 * (size_t)count, 5126, "VEC3", (uint32_t)count, "");
+    build_accessor(b, joints, 4 * (size_t)count, 5121, "VEC4", (uint32_t)count, "");
+    build_accessor(b, weights, 4 * (size_t)count, 5121, "VEC4", (uint32_t)count, ",\"normalized\":true");
+}
+
+/* Alternating joints, a non-indexed list next to indexed primitives on the same arrays, and colours of 3 bytes. */
+static pelt_model *load_list(test_context *test, gltf_build *b) {
+    enum { COUNT = MOST };
+    uint8_t colors[COUNT * 3] = {0}, indices[COUNT];
+    for (int i = 0; i < COUNT; i++) {
         colors[3 * i] = (uint8_t)i;
         indices[i] = (uint8_t)(COUNT - 1 - i);
     }
-    build_accessor(b, positions, sizeof positions, 5126, "VEC3", COUNT, "");
-    build_accessor(b, joints, sizeof joints, 5121, "VEC4", COUNT, "");
-    build_accessor(b, weights, sizeof weights, 5121, "VEC4", COUNT, ",\"normalized\":true");
+    add_alternating(b, COUNT);
     build_accessor(b, colors, sizeof colors, 5121, "VEC3", COUNT, ",\"normalized\":true");
     build_accessor(b, indices, sizeof indices, 5121, "SCALAR", COUNT, "");
     return build_load(
@@ -141,24 +151,13 @@ static void lists_and_shared_arrays(void **state) {
 /* Skins that list the same joints in another order: the shared arrays have one order, the indices of both follow it. */
 static void shared_arrays_under_two_skins(void **state) {
     (void)state;
-    enum { COUNT = 12 };
     static gltf_build b;
     test_context test;
     char folder[1024], path[1100];
-    float positions[COUNT * 3] = {0};
-    uint8_t joints[COUNT * 4] = {0}, weights[COUNT * 4] = {0};
-    for (int i = 0; i < COUNT; i++) {
-        positions[3 * i] = (float)i;
-        positions[3 * i + 1] = (float)(i % 3);
-        joints[4 * i] = (uint8_t)(i % 2);
-        weights[4 * i] = 255;
-    }
     test_begin(&test, 1);
     test_folder(folder);
     snprintf(path, sizeof path, "%s/skins.glb", folder);
-    build_accessor(&b, positions, sizeof positions, 5126, "VEC3", COUNT, "");
-    build_accessor(&b, joints, sizeof joints, 5121, "VEC4", COUNT, "");
-    build_accessor(&b, weights, sizeof weights, 5121, "VEC4", COUNT, ",\"normalized\":true");
+    add_alternating(&b, 12);
     pelt_model *model =
         build_load(&test, &b,
                    "\"skins\":[{\"joints\":[2,3]},{\"joints\":[3,2]}],\"scenes\":[{\"nodes\":[0,1,2,3]}],"
@@ -182,21 +181,16 @@ static void matrices_are_moved_whole(void **state) {
         gltf_build b = {0};
         test_context test;
         char folder[1024], path[1100];
-        float positions[COUNT * 3] = {0}, matrices[COUNT * 16] = {0}, values[COUNT];
-        uint8_t joints[COUNT * 4] = {0}, weights[COUNT * 4] = {0}, small[COUNT * 12] = {0};
+        float matrices[COUNT * 16] = {0}, values[COUNT];
+        uint8_t small[COUNT * 12] = {0};
         for (int i = 0; i < COUNT; i++) {
-            positions[3 * i] = matrices[16 * i] = matrices[16 * i + 15] = (float)i;
-            positions[3 * i + 1] = (float)(i % 3);
-            joints[4 * i] = (uint8_t)(i % 2);
-            weights[4 * i] = 255;
+            matrices[16 * i] = matrices[16 * i + 15] = (float)i;
             small[12 * i] = small[12 * i + 10] = (uint8_t)i;
         }
         test_begin(&test, 1);
         test_folder(folder);
         snprintf(path, sizeof path, "%s/matrices.glb", folder);
-        build_accessor(&b, positions, sizeof positions, 5126, "VEC3", COUNT, "");
-        build_accessor(&b, joints, sizeof joints, 5121, "VEC4", COUNT, "");
-        build_accessor(&b, weights, sizeof weights, 5121, "VEC4", COUNT, ",\"normalized\":true");
+        add_alternating(&b, COUNT);
         build_accessor(&b, matrices, sizeof matrices, 5126, "MAT4", COUNT, "");
         build_accessor(&b, small, sizeof small, 5121, "MAT3", COUNT, "");
         pelt_model *model =
