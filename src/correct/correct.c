@@ -32,24 +32,6 @@ PX_DESC(correct, options)
 
 /* ---- Validation ------------------------------------------------------------------------------------------- */
 
-static pelt_result check_pair(const px_correction *c, uint32_t p) {
-    const pelt_correct_pair *pair = &c->pairs[p];
-    const pelt_clip *clip = pair->clip;
-    if (pair->motion != PELT_NONE && pair->motion >= c->model->motion_count)
-        return px_fail(c->context, PELT_ERROR_USAGE, "there is no motion %u; the model has %u", pair->motion,
-                       c->model->motion_count);
-    for (uint32_t q = 0; q < p; q++)
-        if (pair->motion != PELT_NONE && c->pairs[q].motion == pair->motion)
-            return px_fail(c->context, PELT_ERROR_USAGE, "motion %u is corrected twice", pair->motion);
-    if (clip->point_count != c->model->mesh.points.count)
-        return px_fail(c->context, PELT_ERROR_INPUT,
-                       "clip '%s' has %u points, the rig has %u; give the mesh that the clip belongs to", clip->name,
-                       clip->point_count, c->model->mesh.points.count);
-    if (clip->frame_count == 0)
-        return px_fail(c->context, PELT_ERROR_INPUT, "clip '%s' has no frames", clip->name);
-    return PELT_OK;
-}
-
 static pelt_result check(px_correction *c) {
     const pelt_model *model = c->model;
     if (c->pair_count == 0)
@@ -61,10 +43,23 @@ static pelt_result check(px_correction *c) {
     if (!(c->pair_frames = PX_NEW(c->scratch, uint32_t, (size_t)c->pair_count + 1)))
         return PELT_ERROR_MEMORY;
     for (uint32_t p = 0; p < c->pair_count; p++) {
-        PX_TRY(check_pair(c, p));
-        if (c->pairs[p].clip->frame_count > INT32_MAX - c->frame_count)
+        uint32_t motion = c->pairs[p].motion;
+        const pelt_clip *clip = c->pairs[p].clip;
+        if (motion != PELT_NONE && motion >= model->motion_count)
+            return px_fail(c->context, PELT_ERROR_USAGE, "there is no motion %u; the model has %u", motion,
+                           model->motion_count);
+        for (uint32_t q = 0; q < p; q++)
+            if (motion != PELT_NONE && c->pairs[q].motion == motion)
+                return px_fail(c->context, PELT_ERROR_USAGE, "motion %u is corrected twice", motion);
+        if (clip->point_count != model->mesh.points.count)
+            return px_fail(c->context, PELT_ERROR_INPUT,
+                           "clip '%s' has %u points, the rig has %u; give the mesh that the clip belongs to",
+                           clip->name, clip->point_count, model->mesh.points.count);
+        if (clip->frame_count == 0)
+            return px_fail(c->context, PELT_ERROR_INPUT, "clip '%s' has no frames", clip->name);
+        if (clip->frame_count > INT32_MAX - c->frame_count)
             return px_fail(c->context, PELT_ERROR_INPUT, "all clips together have too many frames");
-        c->pair_frames[p + 1] = c->frame_count += c->pairs[p].clip->frame_count;
+        c->pair_frames[p + 1] = c->frame_count += clip->frame_count;
     }
     return PELT_OK;
 }
@@ -75,11 +70,6 @@ static bool make_modes(const px_correction *c, px_modes *modes) {
     modes->places = PX_NEW(c->scratch, double, px_mul_size(3 * (size_t)c->classes.count, c->rank_most));
     modes->weights = PX_NEW(c->scratch, double, px_mul_size(c->rank_most, c->frame_count));
     return modes->places && modes->weights;
-}
-
-static void copy_modes(const px_correction *c, const px_modes *from, px_modes *to) {
-    memcpy(to->places, from->places, 3 * (size_t)c->classes.count * c->rank_most * sizeof *to->places);
-    memcpy(to->weights, from->weights, (size_t)c->rank_most * c->frame_count * sizeof *to->weights);
 }
 
 static void swap_modes(px_modes *a, px_modes *b) {
@@ -145,39 +135,35 @@ pelt_result px_correct_settle(px_correction *c, uint32_t rank, uint32_t sweeps, 
     return px_correct_measure(c, &c->modes, rank, error);
 }
 
-/* Extends c->modes to `rank` modes; `other` is scratch. */
-static pelt_result fit_rank(px_correction *c, px_modes *other, uint32_t rank, double *error) {
-    double fresh, last;
-    memset(other->places, 0, 3 * (size_t)c->classes.count * c->rank_most * sizeof *other->places);
-    memcpy(other->weights, c->seeds, (size_t)rank * c->frame_count * sizeof *c->seeds);
-    PX_TRY(px_correct_fit_places(c, other, rank, &fresh));
-    grow(c, &c->modes, rank - 1);
-    PX_TRY(px_correct_fit_places(c, &c->modes, rank, &last));
-    if (fresh < last) {
-        swap_modes(&c->modes, other);
-        last = fresh;
-    }
-    PX_TRY(alternate(c, rank, c->desc.sweeps, last));
-    return px_correct_measure(c, &c->modes, rank, error);
-}
-
 static bool is_reached(const px_correction *c, double error) {
     return c->desc.error > 0 && error <= c->desc.error;
 }
 
 static pelt_result fit_skinned(px_correction *c) {
-    px_modes other, kept;
-    if (!make_modes(c, &other) || !make_modes(c, &kept))
+    size_t places = 3 * (size_t)c->classes.count * c->rank_most * sizeof *c->modes.places;
+    size_t weights = (size_t)c->rank_most * c->frame_count * sizeof *c->modes.weights;
+    px_modes fresh, kept;
+    if (!make_modes(c, &fresh) || !make_modes(c, &kept))
         return PELT_ERROR_MEMORY;
-    while (c->rank < c->rank_most && !is_reached(c, c->errors[c->rank])) {
+    for (; c->rank < c->rank_most && !is_reached(c, c->errors[c->rank]); c->rank++) {
+        uint32_t rank = c->rank + 1;
+        double fresh_error, error;
         PX_TRY(px_progress(c->context, "correcting", c->rank, c->rank_most));
-        copy_modes(c, &c->modes, &kept);
-        PX_TRY(fit_rank(c, &other, c->rank + 1, &c->errors[c->rank + 1]));
-        if (!(c->errors[c->rank + 1] < c->errors[c->rank])) { /* only rounding errors remain */
+        memcpy(kept.places, c->modes.places, places);
+        memcpy(kept.weights, c->modes.weights, weights);
+        memset(fresh.places, 0, places);
+        memcpy(fresh.weights, c->seeds, (size_t)rank * c->frame_count * sizeof *c->seeds);
+        PX_TRY(px_correct_fit_places(c, &fresh, rank, &fresh_error));
+        grow(c, &c->modes, c->rank);
+        PX_TRY(px_correct_fit_places(c, &c->modes, rank, &error));
+        if (fresh_error < error)
+            swap_modes(&c->modes, &fresh);
+        PX_TRY(alternate(c, rank, c->desc.sweeps, fresh_error < error ? fresh_error : error));
+        PX_TRY(px_correct_measure(c, &c->modes, rank, &c->errors[rank]));
+        if (!(c->errors[rank] < c->errors[c->rank])) { /* only rounding errors remain */
             swap_modes(&c->modes, &kept);
             break;
         }
-        c->rank++;
     }
     return PELT_OK;
 }

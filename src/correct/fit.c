@@ -27,10 +27,6 @@ typedef struct fit_work {
     double *rights;   /* [lane][frame][rank] right-hand sides of the frames */
 } fit_work;
 
-static size_t square(size_t rank) {
-    return rank * rank;
-}
-
 /* Solves (a + ridge) x = b for a [n][n]; adds the ridge to a's diagonal. b becomes x, or 0 if the factorization
  * fails. */
 static void solve_ridged(double *a, size_t n, double *b) {
@@ -53,33 +49,30 @@ static px_matrix widen(const px_correction *c, size_t first, size_t count, doubl
 
 /* ---- Error ------------------------------------------------------------------------------------------------ */
 
-static double class_error(const px_correction *c, size_t class, const double *moved) {
-    size_t frames = c->frame_count;
-    double sum = 0;
-    for (size_t k = 0; k < frames; k++) {
-        const float *e = c->residuals + (class * frames + k) * 3;
-        const double *x = moved + k;
-        double b[9];
-        px_correct_blend(c, (uint32_t) class, (uint32_t)k, b);
-        for (int a = 0; a < 3; a++) {
-            double r = (double)e[a] - (b[3 * a] * x[0] + b[3 * a + 1] * x[frames] + b[3 * a + 2] * x[2 * frames]);
-            sum += r * r;
-        }
-    }
-    return c->shares[class] * sum;
-}
-
 static pelt_result measure_block(void *user, size_t first, size_t count, size_t block) {
     const fit_work *f = user;
     const px_correction *c = f->c;
-    double *moved = PX_ALLOC(c->context, double, 3 * count * c->frame_count);
+    size_t frames = c->frame_count;
+    double *moved = PX_ALLOC(c->context, double, 3 * count * frames); /* [class][3][frame] Σ_r c_rk d_ur */
     if (!moved)
         return PELT_ERROR_MEMORY;
     if (f->rank > 0)
         px_gemm(1, px_modes_of(c, f->modes, first, count, f->rank), px_modes_weights(c, f->modes, f->rank), 0,
-                px_matrix_of(moved, 3 * count, c->frame_count));
-    for (size_t u = 0; u < count; u++)
-        f->sums[block] += class_error(c, first + u, moved + 3 * u * c->frame_count);
+                px_matrix_of(moved, 3 * count, frames));
+    for (size_t u = 0; u < count; u++) {
+        double sum = 0;
+        for (size_t k = 0; k < frames; k++) {
+            const float *e = c->residuals + ((first + u) * frames + k) * 3;
+            const double *x = moved + 3 * u * frames + k;
+            double b[9];
+            px_correct_blend(c, (uint32_t)(first + u), (uint32_t)k, b);
+            for (int a = 0; a < 3; a++) {
+                double r = (double)e[a] - (b[3 * a] * x[0] + b[3 * a + 1] * x[frames] + b[3 * a + 2] * x[2 * frames]);
+                sum += r * r;
+            }
+        }
+        f->sums[block] += c->shares[first + u] * sum;
+    }
     px_free(c->context, moved);
     return PELT_OK;
 }
@@ -109,14 +102,6 @@ pelt_result px_correct_measure(const px_correction *c, const px_modes *modes, ui
 
 /* ---- Places ----------------------------------------------------------------------------------------------- */
 
-typedef struct class_scratch {
-    double *wide;   /* [class][3][frame] Bᵀe */
-    double *right;  /* [class][3][rank] Σ_k c_rk Bᵀe */
-    double *normal; /* [PX_SYMMETRIC][r ≥ s] Σ_k c_rk c_sk BᵀB */
-    double *matrix; /* [3·rank][3·rank], row 3·r + axis */
-    double *change; /* [2][3·rank] increment, then the residual of the normal equations */
-} class_scratch;
-
 /* Σ_k c_rk c_sk Q of every couple. */
 static pelt_result table_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
@@ -126,17 +111,6 @@ static pelt_result table_block(void *user, size_t first, size_t count, size_t bl
             px_matrix_in(f->products, frames, pairs), 0,
             px_matrix_of(f->table + PX_SYMMETRIC * first * pairs, rows, pairs));
     return PELT_OK;
-}
-
-static void make_normal(const fit_work *f, size_t class, double *normal) {
-    const px_correction *c = f->c;
-    size_t size = PX_SYMMETRIC * px_mode_pairs(f->rank);
-    memset(normal, 0, size * sizeof *normal);
-    for (uint32_t n = c->class_uses[class]; n < c->class_uses[class + 1]; n++) {
-        const double *from = f->table + c->uses[n].couple * size, factor = c->uses[n].factor;
-        for (size_t e = 0; e < size; e++)
-            normal[e] += factor * from[e];
-    }
 }
 
 void px_correct_assemble(uint32_t rank, const double *normal, double *matrix) {
@@ -151,56 +125,53 @@ void px_correct_assemble(uint32_t rank, const double *normal, double *matrix) {
             }
 }
 
-/* With N d = h the normal equations of the class and m = h − N d their residual, the class's error is |e|² − d·h − d·m,
- * and the increment x with N x = m reduces it by x·m. Returns the error without |e|². */
-static double move_class(const fit_work *f, size_t class, const double *right, const class_scratch *s) {
-    size_t rank = f->rank, n = 3 * rank;
-    px_matrix places = px_modes_of(f->c, f->modes, class, 1, f->rank);
-    double error = 0, *left = s->change + n;
-    px_correct_assemble(f->rank, s->normal, s->matrix);
-    for (size_t e = 0; e < n; e++) {
-        double sum = right[e % 3 * rank + e / 3];
-        error -= *px_matrix_at(places, e % 3, e / 3) * sum;
-        for (size_t q = 0; q < n; q++)
-            sum -= s->matrix[e * n + q] * *px_matrix_at(places, q % 3, q / 3);
-        s->change[e] = left[e] = sum;
-        error -= *px_matrix_at(places, e % 3, e / 3) * sum;
-    }
-    solve_ridged(s->matrix, n, s->change);
-    for (size_t e = 0; e < n; e++) {
-        *px_matrix_at(places, e % 3, e / 3) += s->change[e];
-        error -= s->change[e] * left[e];
-    }
-    return error;
-}
-
-static bool make_scratch(const fit_work *f, px_arena *arena, size_t count, class_scratch *s) {
-    size_t n = 3 * (size_t)f->rank;
-    *s = (class_scratch){.wide = PX_NEW(arena, double, 3 * count * f->c->frame_count),
-                         .right = PX_NEW(arena, double, n *count),
-                         .normal = PX_NEW(arena, double, PX_SYMMETRIC *px_mode_pairs(f->rank)),
-                         .matrix = PX_NEW(arena, double, n *n),
-                         .change = PX_NEW(arena, double, 2 * n)};
-    return s->wide && s->right && s->normal && s->matrix && s->change;
-}
-
+/* Solves the problems of some classes. With N d = h the normal equations of a class and m = h − N d their residual, the
+ * class's error is |e|² − d·h − d·m, and the increment x with N x = m reduces it by x·m. Sums have the errors without
+ * |e|². */
 static pelt_result places_block(void *user, size_t first, size_t count, size_t block) {
     const fit_work *f = user;
     const px_correction *c = f->c;
+    size_t rank = f->rank, n = 3 * rank, size = PX_SYMMETRIC * px_mode_pairs(f->rank);
     px_arena *arena = px_arena_create(c->context);
-    class_scratch s;
-    if (!arena || !make_scratch(f, arena, count, &s)) {
-        px_arena_destroy(arena);
+    if (!arena)
         return PELT_ERROR_MEMORY;
-    }
-    px_gemm(1, widen(c, first, count, s.wide), px_transposed(px_modes_weights(c, f->modes, f->rank)), 0,
-            px_matrix_of(s.right, 3 * count, f->rank));
-    for (size_t u = 0; u < count; u++) {
-        make_normal(f, first + u, s.normal);
-        f->sums[block] += c->shares[first + u] * move_class(f, first + u, s.right + 3 * u * f->rank, &s);
+    double *wide = PX_NEW(arena, double, 3 * count * c->frame_count); /* [class][3][frame] Bᵀe */
+    double *rights = PX_NEW(arena, double, n *count);                 /* [class][3][rank] Σ_k c_rk Bᵀe */
+    double *normal = PX_NEW(arena, double, size);                     /* [PX_SYMMETRIC][r ≥ s] Σ_k c_rk c_sk BᵀB */
+    double *matrix = PX_NEW(arena, double, n *n);                     /* N; row 3·r + axis */
+    double *change = PX_NEW(arena, double, n), *left = PX_NEW(arena, double, n); /* x, m */
+    bool ready = wide && rights && normal && matrix && change && left;
+    if (ready)
+        px_gemm(1, widen(c, first, count, wide), px_transposed(px_modes_weights(c, f->modes, f->rank)), 0,
+                px_matrix_of(rights, 3 * count, rank));
+    for (size_t u = first; ready && u < first + count; u++) {
+        memset(normal, 0, size * sizeof *normal);
+        for (uint32_t use = c->class_uses[u]; use < c->class_uses[u + 1]; use++) {
+            const double *from = f->table + c->uses[use].couple * size, factor = c->uses[use].factor;
+            for (size_t e = 0; e < size; e++)
+                normal[e] += factor * from[e];
+        }
+        px_correct_assemble(f->rank, normal, matrix);
+        px_matrix places = px_modes_of(c, f->modes, u, 1, f->rank);
+        const double *right = rights + (u - first) * n;
+        double error = 0;
+        for (size_t e = 0; e < n; e++) {
+            double sum = right[e % 3 * rank + e / 3];
+            error -= *px_matrix_at(places, e % 3, e / 3) * sum;
+            for (size_t q = 0; q < n; q++)
+                sum -= matrix[e * n + q] * *px_matrix_at(places, q % 3, q / 3);
+            change[e] = left[e] = sum;
+            error -= *px_matrix_at(places, e % 3, e / 3) * sum;
+        }
+        solve_ridged(matrix, n, change);
+        for (size_t e = 0; e < n; e++) {
+            *px_matrix_at(places, e % 3, e / 3) += change[e];
+            error -= change[e] * left[e];
+        }
+        f->sums[block] += c->shares[u] * error;
     }
     px_arena_destroy(arena);
-    return PELT_OK;
+    return ready ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
 static bool make_work(fit_work *f) {
@@ -236,47 +207,41 @@ pelt_result px_correct_fit_places(const px_correction *c, px_modes *modes, uint3
 
 /* ---- Weights ---------------------------------------------------------------------------------------------- */
 
-/* Σ_u factor share d_ur d_usᵀ of one couple, symmetric in the axes: [PX_SYMMETRIC][r ≥ s]. */
-static void fold(uint32_t rank, const double *matrix, double *out) {
-    size_t n = 3 * (size_t)rank;
-    for (size_t x = 0; x < 3; x++)
-        for (size_t y = x; y < 3; y++)
-            for (size_t r = 0; r < rank; r++)
-                for (size_t q = 0; q <= r; q++)
-                    *out++ = matrix[(x * rank + r) * n + y * rank + q] +
-                             (x == y ? 0 : matrix[(y * rank + r) * n + x * rank + q]);
-}
-
 #define ROWS 64u /* classes of a couple per matrix product */
 
-static void square_couple(const fit_work *f, size_t couple, double *rows, double *matrix) {
-    const px_correction *c = f->c;
-    size_t rank = f->rank, n = 3 * rank, end = c->couple_uses[couple + 1], count;
-    memset(matrix, 0, n * n * sizeof *matrix);
-    for (size_t at = c->couple_uses[couple]; at < end; at += count) {
-        count = px_min_size(ROWS, end - at);
-        for (size_t row = 0; row < count; row++) {
-            const px_couple_use *use = &c->uses[c->sorted[at + row]];
-            const double *d = f->modes->places + 3 * (size_t)use->class * c->rank_most;
-            double factor = sqrt(use->factor * c->shares[use->class]);
-            for (size_t e = 0; e < n; e++)
-                rows[row * n + e] = factor * d[e / rank * c->rank_most + e % rank];
-        }
-        px_syrk(1, px_transposed(px_matrix_of(rows, count, n)), 1, px_matrix_of(matrix, n, n));
-    }
-}
-
+/* Σ_u factor share d_ur d_usᵀ of every couple, symmetric in the axes: [PX_SYMMETRIC][r ≥ s]. */
 static pelt_result couple_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const fit_work *f = user;
-    size_t n = 3 * (size_t)f->rank;
-    double *rows = PX_ALLOC(f->c->context, double, (ROWS + n) * n);
-    for (size_t p = first; rows && p < first + count; p++) {
-        square_couple(f, p, rows, rows + ROWS * n);
-        fold(f->rank, rows + ROWS * n, f->table + p * PX_SYMMETRIC * px_mode_pairs(f->rank));
+    const px_correction *c = f->c;
+    size_t rank = f->rank, n = 3 * rank;
+    double *rows = PX_ALLOC(c->context, double, (ROWS + n) * n);
+    if (!rows)
+        return PELT_ERROR_MEMORY;
+    double *matrix = rows + ROWS * n; /* [3·rank][3·rank], row axis · rank + r */
+    for (size_t p = first; p < first + count; p++) {
+        memset(matrix, 0, n * n * sizeof *matrix);
+        for (size_t at = c->couple_uses[p], end = c->couple_uses[p + 1], some; at < end; at += some) {
+            some = px_min_size(ROWS, end - at);
+            for (size_t row = 0; row < some; row++) {
+                const px_couple_use *use = &c->uses[c->sorted[at + row]];
+                const double *d = f->modes->places + 3 * (size_t)use->class * c->rank_most;
+                double factor = sqrt(use->factor * c->shares[use->class]);
+                for (size_t e = 0; e < n; e++)
+                    rows[row * n + e] = factor * d[e / rank * c->rank_most + e % rank];
+            }
+            px_syrk(1, px_transposed(px_matrix_of(rows, some, n)), 1, px_matrix_of(matrix, n, n));
+        }
+        double *out = f->table + p * PX_SYMMETRIC * px_mode_pairs(f->rank);
+        for (size_t x = 0; x < 3; x++)
+            for (size_t y = x; y < 3; y++)
+                for (size_t r = 0; r < rank; r++)
+                    for (size_t q = 0; q <= r; q++)
+                        *out++ = matrix[(x * rank + r) * n + y * rank + q] +
+                                 (x == y ? 0 : matrix[(y * rank + r) * n + x * rank + q]);
     }
-    px_free(f->c->context, rows);
-    return rows ? PELT_OK : PELT_ERROR_MEMORY;
+    px_free(c->context, rows);
+    return PELT_OK;
 }
 
 /* Σ_u share d_ur · Bᵀe of every frame. */
@@ -297,38 +262,36 @@ static pelt_result right_lane(void *user, size_t first, size_t count, size_t lan
     return wide ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-static void move_frame(const fit_work *f, size_t k, double *matrix, double *change) {
-    const px_correction *c = f->c;
-    size_t rank = f->rank, frames = c->frame_count;
-    const double *at = f->products + k * px_mode_pairs(rank);
-    for (size_t r = 0; r < rank; r++)
-        for (size_t q = 0; q <= r; q++)
-            matrix[r * rank + q] = matrix[q * rank + r] = *at++;
-    for (size_t r = 0; r < rank; r++) {
-        change[r] = 0;
-        for (size_t lane = 0; lane < LANES; lane++)
-            change[r] += f->rights[(lane * frames + k) * rank + r];
-        for (size_t q = 0; q < rank; q++)
-            change[r] -= matrix[r * rank + q] * f->modes->weights[q * frames + k];
-    }
-    solve_ridged(matrix, rank, change);
-    for (size_t r = 0; r < rank; r++)
-        f->modes->weights[r * frames + k] += change[r];
-}
-
+/* Solves the problems of some frames. */
 static pelt_result frame_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const fit_work *f = user;
     const px_correction *c = f->c;
-    size_t pairs = px_mode_pairs(f->rank), rows = PX_SYMMETRIC * (size_t)c->couple_count;
-    double *matrix = PX_ALLOC(c->context, double, square(f->rank) + f->rank);
+    size_t rank = f->rank, frames = c->frame_count, pairs = px_mode_pairs(f->rank);
+    size_t rows = PX_SYMMETRIC * (size_t)c->couple_count;
+    double *matrix = PX_ALLOC(c->context, double, rank *rank + rank);
     if (!matrix)
         return PELT_ERROR_MEMORY;
-    px_matrix squares = px_matrix_part(px_matrix_in(c->squares, rows, c->frame_count), 0, rows, first, count);
+    double *change = matrix + rank * rank;
+    px_matrix squares = px_matrix_part(px_matrix_in(c->squares, rows, frames), 0, rows, first, count);
     px_gemm(1, px_transposed(squares), px_matrix_of(f->table, rows, pairs), 0,
             px_matrix_of(f->products + first * pairs, count, pairs));
-    for (size_t k = first; k < first + count; k++)
-        move_frame(f, k, matrix, matrix + square(f->rank));
+    for (size_t k = first; k < first + count; k++) {
+        const double *at = f->products + k * pairs;
+        for (size_t r = 0; r < rank; r++)
+            for (size_t q = 0; q <= r; q++)
+                matrix[r * rank + q] = matrix[q * rank + r] = *at++;
+        for (size_t r = 0; r < rank; r++) {
+            change[r] = 0;
+            for (size_t lane = 0; lane < LANES; lane++)
+                change[r] += f->rights[(lane * frames + k) * rank + r];
+            for (size_t q = 0; q < rank; q++)
+                change[r] -= matrix[r * rank + q] * f->modes->weights[q * frames + k];
+        }
+        solve_ridged(matrix, rank, change);
+        for (size_t r = 0; r < rank; r++)
+            f->modes->weights[r * frames + k] += change[r];
+    }
     px_free(c->context, matrix);
     return PELT_OK;
 }

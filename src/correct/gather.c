@@ -35,11 +35,6 @@ static pelt_result find_shares(px_correction *c) {
 
 /* ---- Poses ------------------------------------------------------------------------------------------------ */
 
-static const pelt_motion *motion_of(const px_correction *c, uint32_t pair) {
-    uint32_t motion = c->pairs[pair].motion;
-    return motion == PELT_NONE ? NULL : &c->model->motions[motion];
-}
-
 static pelt_result make_poses(px_correction *c) {
     const pelt_model *model = c->model;
     size_t joints = model->skeleton.joint_count, bones = model->skin.bone_count, morphs = model->morphs.morph_count;
@@ -52,8 +47,9 @@ static pelt_result make_poses(px_correction *c) {
         return PELT_ERROR_MEMORY;
     for (uint32_t k = 0; k < c->frame_count; k++) {
         uint32_t pair = px_correct_pair_of(c, k);
-        const pelt_motion *motion = motion_of(c, pair);
-        const float *times = c->pairs[pair].clip->times;
+        const pelt_correct_pair *of = &c->pairs[pair];
+        const pelt_motion *motion = of->motion == PELT_NONE ? NULL : &model->motions[of->motion];
+        const float *times = of->clip->times;
         double start = motion ? (double)motion->start : (double)times[0];
         c->times[k] = (float)(start + ((double)times[k - c->pair_frames[pair]] - (double)times[0]));
         pelt_motion_sample(model, motion, c->times[k], locals, c->morph_weights + k * morphs);
@@ -78,44 +74,35 @@ void px_correct_blend(const px_correction *c, uint32_t class, uint32_t frame, do
 
 /* ---- Residuals -------------------------------------------------------------------------------------------- */
 
-/* Position of a class in the uncorrected rig. */
-static void pose_class(const px_correction *c, uint32_t class, uint32_t frame, double out[3]) {
-    const float *weights = c->morph_weights + (size_t)frame * c->model->morphs.morph_count;
-    double rest[3], m[12];
-    px_morphed_place(c->model, weights, pelt_class_vertex(&c->classes, class), rest);
-    blend(c, class, frame, m);
-    for (int a = 0; a < 3; a++)
-        out[a] = m[4 * a] * rest[0] + m[4 * a + 1] * rest[1] + m[4 * a + 2] * rest[2] + m[4 * a + 3];
-}
-
-static pelt_result subtract_frame(const px_correction *c, uint32_t frame, float *points) {
-    uint32_t pair = px_correct_pair_of(c, frame), number = frame - c->pair_frames[pair];
-    const pelt_clip *clip = c->pairs[pair].clip;
-    PX_TRY(pelt_clip_read(c->context, clip, number, 0, clip->point_count, points));
-    px_clip_release(clip, clip->point_count);
-    for (uint32_t u = 0; u < c->classes.count; u++) {
-        uint32_t point = px_correct_point(c, pelt_class_vertex(&c->classes, u));
-        float *out = c->residuals + ((size_t)u * c->frame_count + frame) * 3;
-        double posed[3];
-        pose_class(c, u, frame, posed);
-        for (int a = 0; a < 3; a++) {
-            out[a] = (float)((double)points[3 * (size_t)point + a] - posed[a]);
-            if (!isfinite(out[a]))
-                return px_fail(c->context, PELT_ERROR_INPUT,
-                               "clip '%s': frame %u, point %u: its distance from the skin is not finite", clip->name,
-                               number, point);
-        }
-    }
-    return PELT_OK;
-}
-
+/* Points of some frames minus the positions of the uncorrected rig. */
 static pelt_result residual_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const px_correction *c = user;
     float *points = PX_ALLOC(c->context, float, 3 * (size_t)c->model->mesh.points.count);
     pelt_result result = points ? PELT_OK : PELT_ERROR_MEMORY;
-    for (size_t k = first; result == PELT_OK && k < first + count; k++)
-        result = subtract_frame(c, (uint32_t)k, points);
+    for (uint32_t k = (uint32_t)first; result == PELT_OK && k < first + count; k++) {
+        uint32_t pair = px_correct_pair_of(c, k), number = k - c->pair_frames[pair];
+        const pelt_clip *clip = c->pairs[pair].clip;
+        const float *weights = c->morph_weights + (size_t)k * c->model->morphs.morph_count;
+        result = pelt_clip_read(c->context, clip, number, 0, clip->point_count, points);
+        if (result == PELT_OK)
+            px_clip_release(clip, clip->point_count);
+        for (uint32_t u = 0; result == PELT_OK && u < c->classes.count; u++) {
+            uint32_t vertex = pelt_class_vertex(&c->classes, u), point = px_correct_point(c, vertex);
+            float *out = c->residuals + ((size_t)u * c->frame_count + k) * 3;
+            double rest[3], m[12];
+            px_morphed_place(c->model, weights, vertex, rest);
+            blend(c, u, k, m);
+            for (int a = 0; a < 3; a++) {
+                double posed = m[4 * a] * rest[0] + m[4 * a + 1] * rest[1] + m[4 * a + 2] * rest[2] + m[4 * a + 3];
+                out[a] = (float)((double)points[3 * (size_t)point + a] - posed);
+            }
+            if (!isfinite(out[0]) || !isfinite(out[1]) || !isfinite(out[2]))
+                result = px_fail(c->context, PELT_ERROR_INPUT,
+                                 "clip '%s': frame %u, point %u: its distance from the skin is not finite", clip->name,
+                                 number, point);
+        }
+    }
     px_free(c->context, points);
     return result;
 }
@@ -136,16 +123,6 @@ static pelt_result pull_block(void *user, size_t first, size_t count, size_t blo
     return PELT_OK;
 }
 
-/* Scale of E_rms; see pelt_difference. */
-static pelt_result find_scale(px_correction *c) {
-    const pelt_clip *clip = c->pairs[0].clip;
-    pelt_ball ball;
-    PX_TRY(px_clip_ball(c->context, clip, &ball, NULL));
-    c->radius = ball.radius;
-    c->scale = 1000 / (c->radius * sqrt(3.0 * clip->point_count * c->frame_count));
-    return PELT_OK;
-}
-
 pelt_result px_correct_gather(px_correction *c) {
     PX_TRY(find_classes(c));
     PX_TRY(find_shares(c));
@@ -158,5 +135,10 @@ pelt_result px_correct_gather(px_correction *c) {
     PX_TRY(px_parallel(c->context, "reading", c->frame_count, 4, residual_block, c));
     PX_TRY(px_parallel(c->context, NULL, c->classes.count, PX_CLASS_BLOCK, pull_block, c));
     PX_TRY(px_correct_couple(c));
-    return find_scale(c);
+    const pelt_clip *clip = c->pairs[0].clip;
+    pelt_ball ball;
+    PX_TRY(px_clip_ball(c->context, clip, &ball, NULL));
+    c->radius = ball.radius;
+    c->scale = 1000 / (c->radius * sqrt(3.0 * clip->point_count * c->frame_count)); /* of E_rms; see pelt_difference */
+    return PELT_OK;
 }

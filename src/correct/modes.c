@@ -40,70 +40,46 @@ pelt_result px_correct_orthonormal(const px_correction *c, px_modes *modes, uint
     return result;
 }
 
-/* Gram matrix placesᵀ · places, classes weighted by their number of points. */
-static pelt_result gram_of_places(const px_correction *c, const px_modes *modes, uint32_t rank, double *gram) {
-    double *rows = PX_ALLOC(c->context, double, 3 * (size_t)rank);
-    if (!rows)
+/* Orthonormal weights; then modes along the principal axes of the places, strongest first; then each is scaled so that
+ * its weight of largest magnitude becomes 1. */
+pelt_result px_correct_order(const px_correction *c, px_modes *modes, uint32_t rank) {
+    size_t square = (size_t)rank * rank, frames = c->frame_count;
+    if (rank == 0)
+        return PELT_OK;
+    PX_TRY(px_correct_orthonormal(c, modes, rank));
+    double *gram = PX_ALLOC(c->context, double, square + rank + 3 * (size_t)rank + rank * frames);
+    if (!gram)
         return PELT_ERROR_MEMORY;
-    for (size_t u = 0; u < c->classes.count; u++) {
+    double *values = gram + square, *rows = values + rank, *weights = rows + 3 * (size_t)rank;
+    px_matrix axes = px_matrix_of(gram, rank, rank);
+    for (size_t u = 0; u < c->classes.count; u++) { /* placesᵀ · places, classes weighted by their number of points */
         px_matrix places = px_modes_of(c, modes, u, 1, rank);
         double factor = sqrt(c->shares[u]);
         for (size_t e = 0; e < 3 * (size_t)rank; e++)
             rows[e] = factor * *px_matrix_at(places, e / rank, e % rank);
-        px_syrk(1, px_transposed(px_matrix_of(rows, 3, rank)), 1, px_matrix_of(gram, rank, rank));
+        px_syrk(1, px_transposed(px_matrix_of(rows, 3, rank)), 1, axes);
     }
-    px_free(c->context, rows);
-    return PELT_OK;
-}
-
-/* Rotates places and weights by an orthogonal matrix; its rows are the new modes. */
-static pelt_result turn_both(const px_correction *c, px_modes *modes, uint32_t rank, px_matrix turn) {
-    size_t frames = c->frame_count;
-    double *weights = PX_ALLOC(c->context, double, rank *frames);
-    if (!weights)
-        return PELT_ERROR_MEMORY;
-    px_gemm(1, turn, px_modes_weights(c, modes, rank), 0, px_matrix_of(weights, rank, frames));
-    memcpy(modes->weights, weights, rank * frames * sizeof *weights);
-    px_free(c->context, weights);
-    return turn_places(c, modes, rank, px_transposed(turn));
-}
-
-/* Scales each mode so that its weight of largest magnitude becomes 1. */
-static void scale_modes(const px_correction *c, px_modes *modes, uint32_t rank) {
-    for (uint32_t r = 0; r < rank; r++) {
-        double *weights = modes->weights + (size_t)r * c->frame_count, most = 0;
-        for (uint32_t k = 0; k < c->frame_count; k++)
-            most = fabs(weights[k]) > fabs(most) ? weights[k] : most;
-        if (most == 0)
-            continue;
-        for (uint32_t k = 0; k < c->frame_count; k++)
-            weights[k] /= most;
-        for (size_t row = 0; row < 3 * (size_t)c->classes.count; row++)
-            modes->places[row * c->rank_most + r] *= most;
-    }
-}
-
-pelt_result px_correct_order(const px_correction *c, px_modes *modes, uint32_t rank) {
-    size_t square = (size_t)rank * rank;
-    if (rank == 0)
-        return PELT_OK;
-    PX_TRY(px_correct_orthonormal(c, modes, rank));
-    double *gram = PX_ALLOC(c->context, double, square + rank);
-    if (!gram)
-        return PELT_ERROR_MEMORY;
-    pelt_result result = gram_of_places(c, modes, rank, gram);
-    if (result == PELT_OK)
-        result = px_symmetric_eigen(c->context, px_matrix_of(gram, rank, rank), gram + square);
+    pelt_result result = px_symmetric_eigen(c->context, axes, values);
     for (size_t r = 0; r < rank / 2u; r++) /* descending eigenvalues */
         for (size_t e = 0; e < rank; e++) {
             double *a = gram + r * rank + e, *b = gram + (rank - 1 - r) * rank + e, old = *a;
             *a = *b;
             *b = old;
         }
-    if (result == PELT_OK)
-        result = turn_both(c, modes, rank, px_matrix_of(gram, rank, rank));
+    if (result == PELT_OK) {
+        px_gemm(1, axes, px_modes_weights(c, modes, rank), 0, px_matrix_of(weights, rank, frames));
+        memcpy(modes->weights, weights, rank * frames * sizeof *weights);
+        result = turn_places(c, modes, rank, px_transposed(axes));
+    }
     px_free(c->context, gram);
-    if (result == PELT_OK)
-        scale_modes(c, modes, rank);
+    for (size_t r = 0; result == PELT_OK && r < rank; r++) {
+        double *row = modes->weights + r * frames, most = 0;
+        for (size_t k = 0; k < frames; k++)
+            most = fabs(row[k]) > fabs(most) ? row[k] : most;
+        for (size_t k = 0; most != 0 && k < frames; k++)
+            row[k] /= most;
+        for (size_t place = 0; most != 0 && place < 3 * (size_t)c->classes.count; place++)
+            modes->places[place * c->rank_most + r] *= most;
+    }
     return result;
 }
