@@ -40,20 +40,6 @@ typedef struct search {
     uint32_t *waiting; /* [slice] number of such rows */
 } search;
 
-static pelt_result search_make(const geodesic *g, search *s) {
-    const px_voxels *voxels = &g->volume->voxels;
-    *s = (search){.g = g, .distances = PX_ALLOC(g->context, lanes, voxels->count)};
-    s->nearer = PX_ALLOC(g->context, uint8_t, px_mul_size(voxels->grid.size[1], voxels->grid.size[2]) + 1);
-    s->waiting = PX_ALLOC(g->context, uint32_t, voxels->grid.size[2] + 1); /* + 1: further pieces of blocks, one row */
-    return s->distances && s->nearer && s->waiting ? PELT_OK : PELT_ERROR_MEMORY;
-}
-
-static void search_free(search *s) {
-    px_free(s->g->context, s->distances);
-    px_free(s->g->context, s->nearer);
-    px_free(s->g->context, s->waiting);
-}
-
 static void mark(search *s, uint32_t voxel) {
     const px_voxels *voxels = &s->g->volume->voxels;
     uint32_t y = voxels->cells[voxel][1], z = voxels->cells[voxel][2];
@@ -102,20 +88,6 @@ static void pass_on(search *s, size_t row) {
     }
 }
 
-/* Sweeps the rows of a slice, up or down. */
-static void sweep_slice(search *s, uint32_t z, bool up) {
-    uint32_t size = s->g->volume->voxels.grid.size[1];
-    uint32_t rows = z < s->g->volume->voxels.grid.size[2] ? size : 1;
-    for (uint32_t n = 0; n < rows && s->waiting[z]; n++) {
-        size_t row = (up ? n : rows - 1 - n) + (size_t)size * z;
-        if (!s->nearer[row])
-            continue;
-        s->nearer[row] = 0;
-        s->waiting[z]--;
-        pass_on(s, row);
-    }
-}
-
 /* Relaxes distances over bridges; true if any decreased. */
 static bool cross(search *s) {
     bool any = false;
@@ -131,16 +103,24 @@ static bool cross(search *s) {
 
 /* Sweeps the slices up and down in turn, and within each slice the rows up and down. */
 static pelt_result run_search(search *s) {
-    uint32_t size = s->g->volume->voxels.grid.size[2] + 1;
+    const px_grid *grid = &s->g->volume->voxels.grid;
+    uint32_t slices = grid->size[2] + 1; /* + 1: further pieces of blocks, one row */
     do {
         bool any = true;
         for (uint32_t turn = 0; any; turn++) {
             any = false;
-            for (uint32_t n = 0; n < size; n++) {
-                uint32_t z = turn % 2 ? size - 1 - n : n;
+            for (uint32_t n = 0; n < slices; n++) {
+                uint32_t z = turn % 2 ? slices - 1 - n : n, rows = z < grid->size[2] ? grid->size[1] : 1;
                 any |= s->waiting[z] > 0;
-                for (uint32_t way = 0; way < 4 && s->waiting[z]; way++)
-                    sweep_slice(s, z, way % 2 == 0);
+                for (uint32_t way = 0; way < 4; way++)
+                    for (uint32_t y = 0; y < rows && s->waiting[z]; y++) {
+                        size_t row = (way % 2 ? rows - 1 - y : y) + (size_t)grid->size[1] * z;
+                        if (!s->nearer[row])
+                            continue;
+                        s->nearer[row] = 0;
+                        s->waiting[z]--;
+                        pass_on(s, row);
+                    }
             }
             PX_TRY(px_cancelled(s->g->context));
         }
@@ -240,27 +220,29 @@ static pelt_result set_values(const geodesic *g, size_t target, const float *dis
                      : PELT_OK;
 }
 
-static pelt_result paper_lanes(search *s, size_t first, size_t count) {
-    const geodesic *g = s->g;
-    for (size_t v = 0; v < g->volume->voxels.count; v++)
-        for (uint32_t n = 0; n < LANES; n++)
-            s->distances[v][n] = INFINITY;
-    for (uint32_t n = 0; n < count; n++)
-        if (is_active(g, first + n))
-            PX_TRY(begin_target(s, n, (uint32_t)first + n));
-    PX_TRY(run_search(s));
-    for (uint32_t n = 0; n < count; n++)
-        PX_TRY(set_values(g, first + n, is_active(g, first + n) ? (const float *)s->distances + n : NULL, LANES));
-    return PELT_OK;
-}
-
+/* Up to LANES targets at once. */
 static pelt_result paper_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
-    search s;
-    pelt_result result = search_make(user, &s);
+    const geodesic *g = user;
+    const px_voxels *voxels = &g->volume->voxels;
+    const uint32_t *size = voxels->grid.size;
+    search s = {.g = g, .distances = PX_ALLOC(g->context, lanes, voxels->count)};
+    s.nearer = PX_ALLOC(g->context, uint8_t, px_mul_size(size[1], size[2]) + 1);
+    s.waiting = PX_ALLOC(g->context, uint32_t, size[2] + 1); /* + 1: as in run_search */
+    pelt_result result = s.distances && s.nearer && s.waiting ? PELT_OK : PELT_ERROR_MEMORY;
+    for (size_t v = 0; result == PELT_OK && v < voxels->count; v++)
+        for (uint32_t n = 0; n < LANES; n++)
+            s.distances[v][n] = INFINITY;
+    for (uint32_t n = 0; result == PELT_OK && n < count; n++)
+        if (is_active(g, first + n))
+            result = begin_target(&s, n, (uint32_t)first + n);
     if (result == PELT_OK)
-        result = paper_lanes(&s, first, count);
-    search_free(&s);
+        result = run_search(&s);
+    for (uint32_t n = 0; result == PELT_OK && n < count; n++)
+        result = set_values(g, first + n, is_active(g, first + n) ? (const float *)s.distances + n : NULL, LANES);
+    px_free(g->context, s.distances);
+    px_free(g->context, s.nearer);
+    px_free(g->context, s.waiting);
     return result;
 }
 

@@ -28,7 +28,8 @@
 
 /* ---- Weights ------------------------------------------------------------------------------------------------- */
 
-static pelt_result solve_target(const px_heat *h, uint32_t target, px_heat_scratch *s) {
+static pelt_result solve_target(const px_heat *h, uint32_t target, px_heat_scratch *s, size_t block) {
+    (void)block;
     uint32_t coarsest = h->level_count - 1;
     for (uint32_t at = h->level_count; at-- > 0;) {
         const px_heat_level *l = &h->levels[at];
@@ -44,57 +45,41 @@ static pelt_result solve_target(const px_heat *h, uint32_t target, px_heat_scrat
     return px_bind_keep_field(h->context, h->fields, target, s->x[0], 1, s->nodes, s->node_count);
 }
 
-/* Takes a scratch buffer from the free list, or allocates one. Buffers are returned clean, so a few serve all
- * blocks. */
-static pelt_result take_scratch(px_heat *h, px_heat_scratch **out) {
+/* Runs a function for some targets with a scratch buffer from the free list, or with a new one. Buffers are returned
+ * clean, so a few serve all blocks. */
+static pelt_result with_scratch(px_heat *h, size_t first, size_t count, size_t block,
+                                pelt_result (*run)(const px_heat *h, uint32_t target, px_heat_scratch *s,
+                                                   size_t block)) {
+    pelt_result result = PELT_OK;
     pthread_mutex_lock(&h->lock);
     px_heat_scratch *s = h->idle;
     if (s)
         h->idle = s->next;
     pthread_mutex_unlock(&h->lock);
-    *out = s;
-    if (s)
-        return PELT_OK;
-    px_arena *arena = px_arena_create(h->context);
-    s = arena ? PX_NEW(arena, px_heat_scratch, 1) : NULL;
-    pelt_result result = s ? px_heat_scratch_make(h, arena, s) : PELT_ERROR_MEMORY;
-    if (result != PELT_OK)
-        px_arena_destroy(arena);
-    else
-        *out = s;
-    return result;
-}
-
-static void give_scratch(px_heat *h, px_heat_scratch *s) {
-    pthread_mutex_lock(&h->lock);
-    s->next = h->idle;
-    h->idle = s;
-    pthread_mutex_unlock(&h->lock);
-}
-
-static pelt_result with_scratch(px_heat *h, size_t first, size_t count, size_t block,
-                                pelt_result (*run)(const px_heat *h, uint32_t target, px_heat_scratch *s,
-                                                   size_t block)) {
-    px_heat_scratch *s;
-    PX_TRY(take_scratch(h, &s));
-    pelt_result result = PELT_OK;
+    if (!s) {
+        px_arena *arena = px_arena_create(h->context);
+        s = arena ? PX_NEW(arena, px_heat_scratch, 1) : NULL;
+        result = s ? px_heat_scratch_make(h, arena, s) : PELT_ERROR_MEMORY;
+        if (result != PELT_OK) {
+            px_arena_destroy(arena);
+            return result;
+        }
+    }
     for (size_t t = first; t < first + count && result == PELT_OK; t++) {
         if (h->label_firsts[t + 1] > h->label_firsts[t])
             result = run(h, (uint32_t)t, s, block);
         if (result == PELT_OK)
             result = px_cancelled(h->context);
     }
-    give_scratch(h, s);
+    pthread_mutex_lock(&h->lock);
+    s->next = h->idle;
+    h->idle = s;
+    pthread_mutex_unlock(&h->lock);
     return result;
 }
 
-static pelt_result weights_of(const px_heat *h, uint32_t target, px_heat_scratch *s, size_t block) {
-    (void)block;
-    return solve_target(h, target, s);
-}
-
 static pelt_result weights_block(void *user, size_t first, size_t count, size_t block) {
-    return with_scratch(user, first, count, block, weights_of);
+    return with_scratch(user, first, count, block, solve_target);
 }
 
 /* ---- Borders ------------------------------------------------------------------------------------------------- */
@@ -122,23 +107,6 @@ static pelt_result contend_block(void *user, size_t first, size_t count, size_t 
     return with_scratch(user, first, count, block, contend);
 }
 
-/* majorities [node of the coarsest level]: the target that owns most of its voxels. counts, most [node]: scratch, 0. */
-static void find_majorities(const px_heat *h, uint32_t *counts, uint32_t *most, uint32_t *majorities) {
-    uint32_t at = h->level_count - 1;
-    for (uint32_t t = 0; t < h->subject->target_count; t++) {
-        for (uint32_t k = h->label_firsts[t]; k < h->label_firsts[t + 1]; k++)
-            counts[px_heat_node(h, at, h->label_voxels[k])]++;
-        for (uint32_t k = h->label_firsts[t]; k < h->label_firsts[t + 1]; k++) {
-            uint32_t node = px_heat_node(h, at, h->label_voxels[k]);
-            if (counts[node] > most[node]) {
-                most[node] = counts[node];
-                majorities[node] = t;
-            }
-            counts[node] = 0;
-        }
-    }
-}
-
 void px_heat_sort_labels(px_heat *h) {
     uint32_t targets = h->subject->target_count, count = h->levels[0].graph.count;
     memset(h->label_firsts, 0, ((size_t)targets + 1) * sizeof *h->label_firsts);
@@ -158,7 +126,7 @@ static pelt_result move_borders(px_heat *h) {
     h->strongest = PX_NEW(h->arena, float *, blocks);
     h->winners = PX_NEW(h->arena, uint32_t *, blocks);
     uint32_t *counts = PX_NEW(h->arena, uint32_t, nodes), *most = PX_NEW(h->arena, uint32_t, nodes);
-    uint32_t *majorities = PX_NEW(h->arena, uint32_t, nodes);
+    uint32_t *majorities = PX_NEW(h->arena, uint32_t, nodes); /* the target that owns most voxels of a node */
     if (!h->strongest || !h->winners || !counts || !most || !majorities)
         return PELT_ERROR_MEMORY;
     for (size_t b = 0; b < blocks; b++) {
@@ -168,7 +136,18 @@ static pelt_result move_borders(px_heat *h) {
             return PELT_ERROR_MEMORY;
     }
     PX_TRY(px_parallel(h->context, "borders", h->subject->target_count, BLOCK, contend_block, h));
-    find_majorities(h, counts, most, majorities);
+    for (uint32_t t = 0; t < h->subject->target_count; t++) {
+        for (uint32_t k = h->label_firsts[t]; k < h->label_firsts[t + 1]; k++)
+            counts[px_heat_node(h, at, h->label_voxels[k])]++;
+        for (uint32_t k = h->label_firsts[t]; k < h->label_firsts[t + 1]; k++) {
+            uint32_t node = px_heat_node(h, at, h->label_voxels[k]);
+            if (counts[node] > most[node]) {
+                most[node] = counts[node];
+                majorities[node] = t;
+            }
+            counts[node] = 0;
+        }
+    }
     for (size_t b = 1; b < blocks; b++)
         for (uint32_t i = 0; i < nodes; i++)
             if (h->strongest[b][i] > h->strongest[0][i]) {

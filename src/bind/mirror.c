@@ -22,14 +22,15 @@ typedef struct mirroring {
 
 /* ---- Joints ---------------------------------------------------------------------------------------------------- */
 
-/* Finds the mirror plane: first through the mean of all joints, then, if that gives pairs, through the mean of the
- * paired joints. */
-static pelt_result find_pairs(px_arena *arena, mirroring *m) {
+/* Finds the mirror plane and the counterparts of joints: first through the mean of all joints, then, if that gives pairs,
+ * through the mean of the paired joints. */
+static pelt_result match_joints(px_arena *arena, mirroring *m) {
     const px_bind_subject *s = &m->binding->subject;
     uint32_t count = s->rig->skeleton.joint_count, paired = 0;
     float *places = PX_NEW(arena, float, 3 * (size_t)count);
     m->joints = PX_NEW(arena, uint32_t, count);
-    if (!places || !m->joints)
+    m->barred = PX_NEW(arena, bool, count);
+    if (!places || !m->joints || !m->barred)
         return PELT_ERROR_MEMORY;
     double mean = 0, middle = 0;
     for (uint32_t j = 0; j < count; j++) {
@@ -44,18 +45,10 @@ static pelt_result find_pairs(px_arena *arena, mirroring *m) {
             middle += (double)places[3 * (size_t)j + m->plane.axis];
             paired++;
         }
-    if (paired == 0)
-        return PELT_OK;
-    m->plane.at = middle / paired;
-    return px_mirror_joints(m->binding->context, &s->rig->skeleton, places, m->plane, m->joints, NULL);
-}
-
-static pelt_result match_joints(px_arena *arena, mirroring *m) {
-    const px_bind_subject *s = &m->binding->subject;
-    uint32_t count = s->rig->skeleton.joint_count;
-    PX_TRY(find_pairs(arena, m));
-    if (!(m->barred = PX_NEW(arena, bool, count)))
-        return PELT_ERROR_MEMORY;
+    if (paired > 0) {
+        m->plane.at = middle / paired;
+        PX_TRY(px_mirror_joints(m->binding->context, &s->rig->skeleton, places, m->plane, m->joints, NULL));
+    }
     for (uint32_t j = 0; j < count; j++)
         if (m->joints[j] == PELT_NONE)
             m->joints[j] = j;
