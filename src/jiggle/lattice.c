@@ -71,15 +71,8 @@ static pelt_result make_cells(pelt_context *context, px_arena *arena, const px_l
 
 /* ---- Particles -------------------------------------------------------------------------------------------- */
 
-/* Joins the four corners that a cell shares with its neighbour in the + direction of an axis. */
-static void join_corners(uint32_t *classes, uint32_t cell, uint32_t next, uint32_t axis) {
-    for (uint32_t k = 0; k < 8; k++)
-        if (k >> axis & 1)
-            px_group_join(classes, 8 * cell + k, 8 * next + (k ^ 1u << axis));
-}
-
-/* Union-find over classes [cell · 8 + corner]: each set is a particle, its root the lowest corner. Returns the
- * number of sets. */
+/* Union-find over classes [cell · 8 + corner]: a cell and its neighbour in the + direction of an axis share four corners.
+ * Each set is a particle, its root the lowest corner. Returns the number of sets. */
 static pelt_result join_cells(px_arena *arena, const blocks *c, uint32_t **out, uint32_t *particle_count) {
     uint32_t *classes = c->graph.count <= UINT32_MAX / 8 ? PX_NEW(arena, uint32_t, 8 * (size_t)c->graph.count) : NULL;
     if (!classes)
@@ -88,9 +81,11 @@ static pelt_result join_cells(px_arena *arena, const blocks *c, uint32_t **out, 
         classes[k] = k;
     for (uint32_t i = 0; i < c->graph.count; i++)
         for (uint32_t e = c->graph.firsts[i]; e < c->graph.firsts[i + 1]; e++)
-            for (uint32_t axis = 0; axis < 3; axis++)
-                if (c->places[c->graph.to[e]][axis] > c->places[i][axis])
-                    join_corners(classes, i, c->graph.to[e], axis);
+            for (uint32_t n = 0; n < 24; n++) {
+                uint32_t axis = n / 8, k = n % 8, next = c->graph.to[e];
+                if (c->places[next][axis] > c->places[i][axis] && (k >> axis & 1))
+                    px_group_join(classes, 8 * i + k, 8 * next + (k ^ 1u << axis));
+            }
     *particle_count = 0;
     for (uint32_t k = 0; k < 8 * c->graph.count; k++)
         *particle_count += px_group_of(classes, k) == k;
@@ -188,14 +183,8 @@ static uint32_t neighbour(const px_lattice *l, uint32_t particle, uint32_t axis,
     return PELT_NONE;
 }
 
-/* A chain that enters a particle from its n-th − neighbour continues to its n-th + neighbour. */
-static uint32_t next_in_chain(const px_lattice *l, uint32_t before, uint32_t particle, uint32_t axis) {
-    uint32_t n = 0;
-    while (neighbour(l, particle, axis, -1, n) != before)
-        n++;
-    return neighbour(l, particle, axis, 1, n);
-}
-
+/* A chain begins at a particle that has more neighbours in the + than in the − direction. One that enters a particle from
+ * its n-th − neighbour continues to its n-th + neighbour. */
 static pelt_result make_chains(px_arena *arena, const px_lattice *l, uint32_t axis, px_chains *chains) {
     size_t most = l->links.firsts[l->links.count]; /* counts both ends of every link, so sufficient for one axis */
     chains->firsts = PX_NEW(arena, uint32_t, most / 2 + 1);
@@ -210,8 +199,11 @@ static pelt_result make_chains(px_arena *arena, const px_lattice *l, uint32_t ax
         for (; (next = neighbour(l, p, axis, 1, n)) != PELT_NONE; n++) {
             chains->items[filled++] = p;
             for (uint32_t before = p, at = next; at != PELT_NONE; at = next) {
+                uint32_t from = 0;
+                while (neighbour(l, at, axis, -1, from) != before)
+                    from++;
                 chains->items[filled++] = at;
-                next = next_in_chain(l, before, at, axis);
+                next = neighbour(l, at, axis, 1, from);
                 before = at;
             }
             chains->firsts[++chains->count] = filled;
@@ -222,20 +214,6 @@ static pelt_result make_chains(px_arena *arena, const px_lattice *l, uint32_t ax
 
 /* ---- Cell size -------------------------------------------------------------------------------------------- */
 
-static pelt_result count_particles(pelt_context *context, const px_lattice_source *source, uint32_t resolution,
-                                   uint32_t *count) {
-    px_arena *arena = px_arena_create(context);
-    blocks c;
-    uint32_t *classes;
-    if (!arena)
-        return PELT_ERROR_MEMORY;
-    pelt_result result = make_cells(context, arena, source, resolution, &c);
-    if (result == PELT_OK)
-        result = join_cells(arena, &c, &classes, count);
-    px_arena_destroy(arena);
-    return result;
-}
-
 /* The particle count grows with the resolution to a power between 2 (sheets) and 3 (solids). */
 static pelt_result find_resolution(pelt_context *context, const px_lattice_source *source, uint32_t *resolution) {
     const double wanted = source->particles ? source->particles : PX_LATTICE_DEFAULT_PARTICLES;
@@ -245,7 +223,14 @@ static pelt_result find_resolution(pelt_context *context, const px_lattice_sourc
     for (uint32_t at = 24 * PX_LATTICE_FINE, tries = 0; at > low && at < high && tries < 12 && best > 0.03; tries++) {
         uint32_t count;
         PX_TRY(px_progress(context, "lattice", tries, 12));
-        PX_TRY(count_particles(context, source, at, &count));
+        px_arena *arena = px_arena_create(context);
+        blocks c;
+        uint32_t *classes;
+        pelt_result result = arena ? make_cells(context, arena, source, at, &c) : PELT_ERROR_MEMORY;
+        if (result == PELT_OK)
+            result = join_cells(arena, &c, &classes, &count);
+        px_arena_destroy(arena);
+        PX_TRY(result);
         double off = fabs(log(count / wanted));
         if (off < best) {
             best = off;

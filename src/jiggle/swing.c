@@ -112,38 +112,6 @@ void px_swing_set_forces(px_swing *s, const pelt_jiggle_forces *forces) {
     s->forces.drag = forces->drag > 0 ? forces->drag : 0;
 }
 
-/* ---- Forces ----------------------------------------------------------------------------------------------- */
-
-/* Per joint: h (g − R g), cells / s. The rest shape is assumed to include gravity in the rest pose. */
-static void push_joints(px_swing *s, const pelt_affine *globals) {
-    double scale = s->step / (double)s->lattice->cell;
-    for (uint32_t j = 0; j < s->values.joint_count; j++) {
-        pelt_affine moved = px_affine_mul(&globals[j], &s->subject->inverses[j]);
-        double g[3] = {s->forces.gravity[0], s->forces.gravity[1], s->forces.gravity[2]}, turned[3];
-        px_rotation_apply(px_rotation_of_affine(&moved), g, turned);
-        for (int c = 0; c < 3; c++)
-            s->joint_pushes[j][c] = (float)(scale * (g[c] - turned[c]));
-    }
-}
-
-static void add_gravity(px_swing *s, const pelt_affine *globals) {
-    uint32_t capacity = s->weights->capacity;
-    push_joints(s, globals);
-    for (size_t p = 0; p < s->lattice->particle_count; p++)
-        for (size_t k = p * capacity; k < (p + 1) * capacity; k++)
-            for (size_t c = 0; c < 3; c++)
-                s->pushes[4 * p + c] += s->weights->weights[k] * s->joint_pushes[s->weights->bones[k]][c];
-}
-
-/* Accelerates particles towards the wind velocity, by drag over one substep. */
-static void add_air(px_swing *s) {
-    float share = (float)-expm1(-(double)s->forces.drag * s->step);
-    for (size_t p = 0; p < s->lattice->particle_count; p++)
-        for (size_t c = 0; c < 3; c++)
-            s->pushes[4 * p + c] += share * (s->forces.wind[c] / s->lattice->cell -
-                                             (s->pass.w[4 * p + c] + s->pass.skin_velocity[4 * p + c]));
-}
-
 /* ---- Time ------------------------------------------------------------------------------------------------- */
 
 void px_swing_reset(px_swing *s, const float *skin, const float *turns) {
@@ -157,6 +125,8 @@ void px_swing_reset(px_swing *s, const float *skin, const float *turns) {
         s->obstacles[n].known = false;
 }
 
+/* The rest shape includes gravity in the rest pose, so gravity pushes by its difference from the gravity that turns with
+ * the joint; drag accelerates particles towards the velocity of the wind. Then shape matching and contacts. */
 void px_swing_step(px_swing *s, const float *skin, const pelt_affine *globals) {
     const float *g = s->forces.gravity;
     bool heavy = g[0] != 0 || g[1] != 0 || g[2] != 0, windy = s->forces.drag > 0;
@@ -165,10 +135,23 @@ void px_swing_step(px_swing *s, const float *skin, const pelt_affine *globals) {
     s->pass.pushes = heavy || windy ? s->pushes : NULL;
     if (s->pass.pushes)
         memset(s->pushes, 0, 4 * s->match.padded * sizeof *s->pushes);
-    if (heavy)
-        add_gravity(s, globals);
-    if (windy)
-        add_air(s);
+    for (uint32_t j = 0; heavy && j < s->values.joint_count; j++) { /* h (g − R g), cells / s */
+        pelt_affine moved = px_affine_mul(&globals[j], &s->subject->inverses[j]);
+        double rest[3] = {g[0], g[1], g[2]}, turned[3];
+        px_rotation_apply(px_rotation_of_affine(&moved), rest, turned);
+        for (int c = 0; c < 3; c++)
+            s->joint_pushes[j][c] = (float)(s->step / (double)s->lattice->cell * (rest[c] - turned[c]));
+    }
+    uint32_t capacity = s->weights->capacity;
+    for (size_t p = 0; heavy && p < s->lattice->particle_count; p++)
+        for (size_t k = p * capacity; k < (p + 1) * capacity; k++)
+            for (size_t c = 0; c < 3; c++)
+                s->pushes[4 * p + c] += s->weights->weights[k] * s->joint_pushes[s->weights->bones[k]][c];
+    float drag = windy ? (float)-expm1(-(double)s->forces.drag * s->step) : 0;
+    for (size_t p = 0; windy && p < s->lattice->particle_count; p++)
+        for (size_t c = 0; c < 3; c++)
+            s->pushes[4 * p + c] += drag * (s->forces.wind[c] / s->lattice->cell -
+                                            (s->pass.w[4 * p + c] + s->pass.skin_velocity[4 * p + c]));
     px_match_run(&s->match, &s->pass);
     px_swing_hold(s, skin, globals);
 }
