@@ -9,6 +9,7 @@
  *                        poses of all joints
  *   bench_hand weights   error with the given bone weights and with those fitted under the corrections
  *   [VERTICES]           of the hand; default 7000, as the paper's mesh of 13,976 triangles
+ *   [MODES]              weights: only this many eigendisplacements per joint
  */
 #include "hand.h"
 
@@ -26,6 +27,7 @@ typedef struct work {
     pelt_context *context;
     pelt_model *hand; /* without corrections */
     scene_poses poses;
+    const char *modes; /* of print_weights; NULL: 1, 3 and 5 */
 } work;
 
 /* Settings to compare: a preset and options, as on the command line. */
@@ -229,6 +231,8 @@ static pelt_result print_weights(const work *w) {
     for (size_t n = 0; n < sizeof modes / sizeof modes[0]; n++) {
         double errors[2][ERRORS];
         pelt_eigenskin_report report;
+        if (w->modes && strcmp(w->modes, modes[n]) != 0)
+            continue;
         for (int refit = 0; refit < 2; refit++) {
             setting s = {"", NULL, {{"modes", modes[n]}, {refit ? "refit-weights" : NULL, NULL}}};
             pelt_model *m = NULL;
@@ -248,7 +252,7 @@ static pelt_result print_weights(const work *w) {
 int main(int count, char **texts) {
     const char *name = count > 1 ? texts[1] : "curve";
     scene_desc size = {.vertex_count = count > 2 ? (uint32_t)strtoul(texts[2], NULL, 10) : 7000};
-    work w = {0};
+    work w = {.modes = count > 3 ? texts[3] : NULL};
     if (pelt_context_create(NULL, &w.context) != PELT_OK)
         return 1;
     const scene *hand = scene_find("hand");
