@@ -1,11 +1,12 @@
 /* Pose-driven corrections of an arm whose poses have noise: the error of unseen poses, with every joint of every
  * example randomly rotated, with unchanged shapes and with the shapes of the rotated poses. And of real clips:
  * animations become rigid bones with a hierarchy, every third frame is held out, and the others are the examples.
- * Prints the table of docs/eigenskin.md: E_rms of the training frames and of those held out, without corrections and
+ * Prints tables of docs/eigenskin.md: E_rms of the training frames and of those held out, without corrections and
  * with them, driven by the poses alone.
  *
- *   bench_eigenskin [NAME] [OPTION=VALUE…]     only animations whose name begins like this (noise: the arm; weights: the
- *                                              arm with given and fitted bone weights); settings of pelt_eigenskin
+ *   bench_eigenskin [TABLE] [OPTION=VALUE…]    noise: the arm; weights: the arm with given and fitted bone weights; clips:
+ *                                              all clips; or the clips whose name begins like this. Without TABLE noise
+ *                                              and clips. Settings of pelt_eigenskin
  */
 #include "animations.h"
 #include "arm.h"
@@ -114,10 +115,19 @@ static pelt_result run(pelt_context *context, const animation *a, const pelt_eig
     if (result == PELT_OK)
         result = measure(&w, &after);
     if (result == PELT_OK)
-        printf("| %s | %u | %u | %.3f | %.3f | %.3f | %.3f | %.1f %% | %.3f | %.3f |\n", a->name, report.example_count,
-               report.morph_count, before.learned, after.learned, before.held, after.held,
-               100 * (1 - after.held / before.held), report.errors[report.mode_count], report.left_out_error);
+        printf("| %s | %u | %.3f | %.3f | %.3f | %.3f | %.1f %% | %.3f |\n", a->name, a->bone_count, before.learned,
+               after.learned, before.held, after.held, 100 * (1 - after.held / before.held), report.left_out_error);
     pelt_model_destroy(w.model);
+    return result;
+}
+
+static pelt_result print_clips(pelt_context *context, const char *name, const pelt_eigenskin_desc *desc) {
+    printf("| animation | bones | learned | with modes | held out | with modes | less | left out |\n"
+           "|---|---|---|---|---|---|---|---|\n");
+    pelt_result result = PELT_OK;
+    for (size_t n = 0; n < ANIMATION_COUNT && result == PELT_OK; n++)
+        if (!animations[n].scene && animation_wanted(&animations[n], name))
+            result = run(context, &animations[n], desc);
     return result;
 }
 
@@ -261,16 +271,16 @@ int main(int count, char **texts) {
         return 1;
     pelt_eigenskin_desc desc = pelt_eigenskin_desc_default();
     const char *name = read_arguments(context, count, texts, &desc);
-    if ((!name || strcmp(name, "noise") == 0) && print_noise(context, &desc) != PELT_OK)
-        printf("noise: %s\n", pelt_error_text(context));
-    if (name && strcmp(name, "weights") == 0 && print_weights(context, &desc) != PELT_OK)
-        printf("weights: %s\n", pelt_error_text(context));
-    printf("| animation | poses | modes | learned | with modes | held out | with modes | less | errors | left out |\n"
-           "|---|---|---|---|---|---|---|---|---|---|\n");
-    for (size_t n = 0; n < ANIMATION_COUNT; n++)
-        if (!animations[n].scene && animation_wanted(&animations[n], name) &&
-            run(context, &animations[n], &desc) != PELT_OK)
-            printf("%s: %s\n", animations[n].name, pelt_error_text(context));
+    pelt_result result = PELT_OK;
+    bool noise = name && strcmp(name, "noise") == 0, weights = name && strcmp(name, "weights") == 0;
+    if (noise || !name)
+        result = print_noise(context, &desc);
+    if (weights)
+        result = print_weights(context, &desc);
+    if (!noise && !weights && result == PELT_OK)
+        result = print_clips(context, name && strcmp(name, "clips") == 0 ? NULL : name, &desc);
+    if (result != PELT_OK)
+        fprintf(stderr, "bench_eigenskin: %s\n", pelt_error_text(context));
     pelt_context_destroy(context);
-    return 0;
+    return result == PELT_OK ? 0 : 1;
 }

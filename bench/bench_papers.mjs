@@ -38,7 +38,7 @@ const tables = {
             const alone = (method) => number(row(rows, method).error_rms);
             print(`${name}, ${bones}`, "published", fesam, sma, sad, cpca, svd);
             print("", "preset", number(row(preset, "FESAM").error_rms), both(preset, "SMA affine NNLS"), both(rows, "SAD"), alone("CPCA"), alone("SVD"));
-            print("", "default", alone("FESAM"), both(rows, "SMA affine NNLS"), "", "", "");
+            print("", "default", alone("FESAM"), both(rows, "SMA affine NNLS"), both(rows, "SAD"), alone("CPCA"), alone("SVD"));
         }
     },
     "fesam-time"() {

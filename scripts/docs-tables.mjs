@@ -1,4 +1,4 @@
-// Tables of figures in docs/, written by the benchmarks that measure them.
+// Tables of figures in docs/ and README.md, written by the benchmarks that measure them.
 //
 //   node scripts/docs-tables.mjs BIN [NAME…]    run the benchmarks in the folder BIN and replace the tables; all, or those named:
 //                                               bench_bind, "bench_bind --fit"
@@ -134,5 +134,6 @@ const [first, ...names] = process.argv.slice(2);
 const pages = readdirSync(path.join(root, "docs"), { recursive: true })
     .filter((name) => name.endsWith(".md"))
     .map((name) => path.join(root, "docs", name));
+pages.push(path.join(root, "README.md"));
 if (first === "--check") process.exitCode = check(pages) ? 0 : 1;
 else write(pages, path.resolve(first), names);
