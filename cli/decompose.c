@@ -38,6 +38,8 @@ static OPTION_TABLE(own_table, own_options)
          "turn morph targets into bones that follow the same sliders"},
         {"combination", 0, PELT_OPTION_TEXT, PELT_FIELD(decompose_settings, combination), NULL, 0, 0, NULL,
          "NAME=VALUE,…", "sliders that are used together; may be repeated"},
+        {"compress", 0, PELT_OPTION_FLAG, PELT_FIELD(decompose_settings, compress), NULL, 0, 0, NULL, NULL,
+         "compress the file with EXT_meshopt_compression; Blender 3.4 does not read it"},
 };
 static OPTION_TABLE(slider_table, slider_options)
 
@@ -213,7 +215,8 @@ static exit_code check_options(const cli_session *session, const decompose_setti
                            d->weight_solver == PELT_WEIGHT_SOLVER_TSVD ? "tsvd" : "bounded");
     bool budget = s->budget || s->max_error;
     const idle_options rules[] = {
-        {!s->to_sliders, "combination moves morphs keep normal-weight no-clips fit-motions", "without --sliders"},
+        {!s->to_sliders, "combination moves morphs keep normal-weight no-clips fit-motions compress",
+         "without --sliders"},
         {s->to_sliders,
          "preset motion rest skeleton weights corrections rounds error transforms tolerance epsilon reduce memory "
          "key-tolerance seed-method smooth fixed-rest free-rest free-bones refine add lock-bones lock-vertices "

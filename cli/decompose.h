@@ -18,6 +18,7 @@ typedef struct decompose_settings {
     pelt_decompose_corrected_desc corrected;
     pelt_sliders_desc sliders;
     bool to_sliders;         /* --sliders */
+    bool compress;           /* --compress */
     const char *combination; /* the last one; all are in the session */
     bool sparse;
     const char *budget;    /* --budget */

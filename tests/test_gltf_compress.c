@@ -173,6 +173,32 @@ static void weights(void **state) {
     end(&t);
 }
 
+/* keep_order: triangles and vertices stay in their order. */
+static void order(void **state) {
+    (void)state;
+    bench t;
+    begin(&t, "creature", 1);
+    if (px_meshopt_encodes()) {
+        pelt_save_desc save = pelt_save_desc_default();
+        assert_false(save.keep_order);
+        compress(&t, 1e-3);
+        const pelt_mesh *mesh = &t.model->mesh, *back = &t.back->mesh;
+        size_t size = 3 * (size_t)mesh->triangle_count * sizeof *mesh->triangles;
+        assert_memory_not_equal(back->triangles, mesh->triangles, size);
+        pelt_model_destroy(t.back);
+        save.compress = save.keep_order = save.skip_clips = true;
+        save.compress_error = 1e-3;
+        test_ok(&t.test, pelt_save(t.context, t.model, t.path, &save));
+        load(&t, t.path, &t.back);
+        back = &t.back->mesh;
+        for (size_t e = 0; e < 3 * (size_t)mesh->triangle_count; e++) /* the codec may rotate corners */
+            assert_true(back->triangles[e] == mesh->triangles[e] ||
+                        back->triangles[e] == mesh->triangles[e - e % 3 + (e + 1) % 3] ||
+                        back->triangles[e] == mesh->triangles[e - e % 3 + (e + 2) % 3]);
+    }
+    end(&t);
+}
+
 static void threads(void **state) {
     (void)state;
     written files[2];
@@ -285,14 +311,9 @@ static void without_meshoptimizer(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rig),
-        cmocka_unit_test(morphs),
-        cmocka_unit_test(eight_influences),
-        cmocka_unit_test(weights),
-        cmocka_unit_test(threads),
-        cmocka_unit_test(content),
-        cmocka_unit_test(connectivity),
-        cmocka_unit_test(without_meshoptimizer),
+        cmocka_unit_test(rig),     cmocka_unit_test(morphs),       cmocka_unit_test(eight_influences),
+        cmocka_unit_test(weights), cmocka_unit_test(order),        cmocka_unit_test(threads),
+        cmocka_unit_test(content), cmocka_unit_test(connectivity), cmocka_unit_test(without_meshoptimizer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,6 +173,7 @@ typedef struct pelt_save_desc {
     /* compress: distance by which a vertex may move, at rest and at keys, as a fraction of the size, 1e-7 to 0.1; default
      * 1e-4. Where rounding exceeds it, numbers are stored more finely. */
     double compress_error;
+    bool keep_order; /* compress: do not sort triangles and vertices; larger files; default false */
     /* compress: receives what changed; with several models the last. NULL (default) */
     pelt_compress_report *compressed;
 } pelt_save_desc;

@@ -161,7 +161,7 @@ typedef struct written_times {
     const float *times;
     uint32_t count, accessor;
 } written_times;
-#define REMEMBERED 8u
+#define REMEMBERED 64u
 
 typedef struct motion_writer {
     px_gltf_writer *w;

@@ -32,6 +32,8 @@ static const pelt_option options[] = {
      "compress with EXT_meshopt_compression (glTF): far smaller; Blender 3.4 does not read it"},
     {"compress-error", 0, PELT_OPTION_REAL, FIELD(compress_error), "0.0001", 1e-7, 0.1, NULL, "X",
      "distance by which a vertex may move when compressed, as a fraction of the size"},
+    {"keep-order", 0, PELT_OPTION_FLAG, FIELD(keep_order), NULL, 0, 0, NULL, NULL,
+     "compress without sorting triangles and vertices: larger"},
 };
 
 PX_DESC(save, options)
@@ -97,6 +99,7 @@ static pelt_result write_compressed(const px_write *write) {
     if (write->desc->compressed)
         *write->desc->compressed = report;
     px_write packed = *write;
+    precision.keep_order = write->desc->keep_order;
     packed.precision = &precision;
     return px_format_gltf.write(&packed);
 }

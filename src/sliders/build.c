@@ -21,6 +21,8 @@
 
 /* Key reduction may move vertices by this fraction of the size of their group. */
 #define KEY_TOLERANCE 1e-4
+/* Transforms of sliders are rounded to decimals that move vertices by about this fraction: they are stored as JSON. */
+#define MOVE_TOLERANCE 1e-5
 /* Keys of the motion of one slider, before reduction. */
 #define SLIDER_KEYS 5u
 /* Longest time between keys of a motion before reduction, and most of them between two keys of the source. */
@@ -329,6 +331,12 @@ static pelt_result build_morphs(build *b) {
     return PELT_OK;
 }
 
+/* Rounds to the decimals of `step`. */
+static float round_decimals(double value, double step) {
+    double power = pow(10, -floor(log10(step)));
+    return (float)(nearbyint(value * power) / power);
+}
+
 static pelt_result build_sliders(build *b) {
     const px_slider_plan *plan = b->plan;
     const pelt_morph_set *old = &b->model->morphs;
@@ -358,16 +366,16 @@ static pelt_result build_sliders(build *b) {
             if (!is_active(&bone->group->fit, s, bone->bone))
                 continue;
             pelt_slider_move *move = &moves[slider->move_count++];
-            double m[12] = {0};
+            double m[12] = {0}, size = bone->group->radius * bone->node.scale;
             add_change(bone, s, 1, m);
             move->joint = n;
             for (size_t r = 0; r < 3; r++) {
                 for (size_t c = 0; c < 3; c++) {
                     const double *axis = bone->node.frame.axes + c;
-                    move->change.m[4 * r + c] =
-                        (float)(m[4 * r] * axis[0] + m[4 * r + 1] * axis[3] + m[4 * r + 2] * axis[6]);
+                    move->change.m[4 * r + c] = round_decimals(
+                        m[4 * r] * axis[0] + m[4 * r + 1] * axis[3] + m[4 * r + 2] * axis[6], MOVE_TOLERANCE);
                 }
-                move->change.m[4 * r + 3] = (float)m[4 * r + 3];
+                move->change.m[4 * r + 3] = round_decimals(m[4 * r + 3], MOVE_TOLERANCE * fmax(size, 1e-30));
             }
         }
         for (uint32_t m = 0, at = 0; m < old->morph_count; m++) {

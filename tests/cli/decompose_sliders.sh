@@ -13,6 +13,17 @@ json bones.json 'r.motions.length === 1 && r.motions[0].mean_percent < 0.2 && r.
 run 0 info bones.glb --json info.json
 json info.json 'r.inputs[0].sliders.length === 12 && r.inputs[0].morphs.length === 0 && r.inputs[0].motions.length === 13'
 
+# Compressed: a fraction of the bytes, the same errors.
+if "$PELT" convert -q face.glb --compress small.glb 2>/dev/null; then
+    run 0 decompose -q face.glb --sliders -o small.glb --compress --json small.json
+    json small.json 'r.result.mean_percent < 0.06 && r.result.largest_percent < 1'
+    [ "$(wc -c <small.glb)" -lt "$(($(wc -c <bones.glb) * 7 / 10))" ] || fail "compressed sliders are not smaller"
+    run 0 info small.glb --json info.json
+    json info.json 'r.inputs[0].sliders.length === 12 && r.inputs[0].motions.length === 13'
+fi
+run 1 decompose face.glb -o small.glb --compress
+err "without --sliders"
+
 # A budget of bones, transforms and morph targets.
 run 0 decompose -q face.glb --sliders -o few.glb --bones 12 --moves 40 --morphs 2 --keep jaw_left --no-clips --json few.json
 json few.json 'r.result.bones <= 12 && r.result.moves <= 40 && r.sliders.filter((s) => s.morph).length === 3'
