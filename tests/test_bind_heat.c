@@ -239,6 +239,27 @@ static void test_bones_to_children_beside_the_axis(void **state) {
     }
 }
 
+/* A thigh that hangs from the spine begins at the pelvis, which has the bone to it. */
+static void test_bones_to_raised_children(void **state) {
+    (void)state;
+    enum { PELVIS, SPINE, CHEST, NECK, THIGH, COUNT };
+    static const test_joint joints[COUNT] = {{"Pelvis", PELT_NONE, {-1, 0, 0}},
+                                             {"Spine", PELVIS, {-0.5f, 0, 0}},
+                                             {"Chest", SPINE, {0.5f, 0, 0}},
+                                             {"Neck", CHEST, {1.5f, 0, 0}},
+                                             {"Thigh", SPINE, {-1.0625f, 0.1875f, 0}}};
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_tube(&test, joints, COUNT);
+    pelt_binding *binding = bones_of(&test, model);
+    assert_true(ends_at(binding, PELVIS, joints[THIGH].place));
+    assert_false(ends_at(binding, SPINE, joints[THIGH].place));
+    assert_true(ends_at(binding, SPINE, joints[CHEST].place));
+    pelt_binding_destroy(binding);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 /* In a rig along +y, a body above the joints of its limbs has a bone along its axis and none to the limbs. */
 static void test_bodies_above_their_limbs(void **state) {
     (void)state;
@@ -329,6 +350,7 @@ int main(void) {
         cmocka_unit_test(test_joints_without_weights_mark_ends),
         cmocka_unit_test(test_last_bones_do_not_go_on_for_ever),
         cmocka_unit_test(test_bones_to_children_beside_the_axis),
+        cmocka_unit_test(test_bones_to_raised_children),
         cmocka_unit_test(test_bodies_above_their_limbs),
         cmocka_unit_test(test_last_bones_turn_to_the_volume),
         cmocka_unit_test(test_short_ends_of_chains_are_not_limited),

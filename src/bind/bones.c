@@ -312,8 +312,33 @@ static bool has_child_ahead(const layout *l, uint32_t joint) {
     return false;
 }
 
+/* Whether a joint has a bone to a child of its own (`through` = the joint) or of its child `through`, which lies beside
+ * that joint's axis. The nearer of the two has it: thighs may hang from the spine, yet they begin at the pelvis. Not to
+ * clavicles. */
+static bool has_bone_beside(const layout *l, uint32_t joint, uint32_t through, uint32_t child) {
+    uint32_t above = l->parents[through];
+    bool raised = above != PELT_NONE && is_target(l, above) && l->deforms[above] &&
+                  distance(l, above, child) < distance(l, through, child);
+    return l->axis != BLENDER_AXIS && joint == (raised ? above : through) &&
+           !px_bind_name_is_clavicle(l->s->rig->skeleton.names[child]) &&
+           share_inside(l, joint, child) >= MIN_INSIDE_BESIDE;
+}
+
+/* Bones to children of children that begin nearer to this joint. */
+static void add_raised(layout *l, uint32_t joint) {
+    for (uint32_t j = next_child(l, joint, 0, true); j != PELT_NONE && l->axis >= 0;
+         j = next_child(l, joint, j + 1, true)) {
+        uint32_t children = child_count(l, j);
+        if (children < 2 || children > MAX_CHILDREN || !has_child_ahead(l, j))
+            continue;
+        for (uint32_t k = next_child(l, j, 0, true); k != PELT_NONE; k = next_child(l, j, k + 1, true))
+            if (has_bone_beside(l, joint, j, k))
+                add_to_child(l, joint, k);
+    }
+}
+
 /* Several children: a bone to the child on the axis, else along the axis to the farthest extent of the children, and
- * bones to the children beside it except clavicles. False if all children lie off the axis or behind. */
+ * bones to the children beside it. False if all children lie off the axis or behind. */
 static bool add_along_axis(layout *l, uint32_t joint) {
     float axis[3], way[3], best = -1, longest = 0;
     uint32_t straight = PELT_NONE;
@@ -328,10 +353,8 @@ static bool add_along_axis(layout *l, uint32_t joint) {
     }
     if (best < MIN_COSINE)
         return false;
-    for (uint32_t k = next_child(l, joint, 0, true); k != PELT_NONE && l->axis != BLENDER_AXIS;
-         k = next_child(l, joint, k + 1, true))
-        if (k != straight && !px_bind_name_is_clavicle(l->s->rig->skeleton.names[k]) &&
-            share_inside(l, joint, k) >= MIN_INSIDE_BESIDE)
+    for (uint32_t k = next_child(l, joint, 0, true); k != PELT_NONE; k = next_child(l, joint, k + 1, true))
+        if (k != straight && has_bone_beside(l, joint, joint, k))
             add_to_child(l, joint, k);
     if (best >= CHILD_COSINE) {
         add_to_child(l, joint, straight);
@@ -499,8 +522,10 @@ static void add_bones(layout *l) {
     l->bones->segment_count = 0;
     for (uint32_t t = 0; t < l->s->target_count; t++) {
         l->bones->limit[t] = INFINITY;
-        if (l->deforms[l->s->targets[t]])
-            add_bone(l, l->s->targets[t]);
+        if (!l->deforms[l->s->targets[t]])
+            continue;
+        add_bone(l, l->s->targets[t]);
+        add_raised(l, l->s->targets[t]);
     }
 }
 
