@@ -10,7 +10,7 @@
  *
  * Rigs whose bones run along +y come from Blender. Its bones end where their axis says, and its automatic weights, with
  * which artists begin there, treat all bones alike: such rigs get no bones to children beside the axis and no handicaps,
- * and a joint whose children all lie beside or behind it (a body from which the limbs hang) has a bone along its axis.
+ * and a joint whose children all lie behind it (a body from which the limbs hang) has a bone along its axis.
  *
  * Control joints (targets, roots outside the volume) have no bones. Weights in the file outrank name and position of a
  * joint in this decision. */
@@ -37,6 +37,7 @@
 #define CLAVICLE_HANDICAP  2.0f   /* clavicles move little of the chest around them */
 #define BESIDE_BEHIND      0.5f   /* px_bind_bones.behind of bones that leave their parent's bone sideways */
 #define BLENDER_AXIS       2      /* +y */
+#define BEHIND_COSINE      -0.15f /* maximum cosine between the axis and children behind a joint */
 
 typedef struct layout {
     px_bind_subject *s;
@@ -300,13 +301,13 @@ static void add_to_child(layout *l, uint32_t joint, uint32_t child) {
     add_segment(l, joint, end);
 }
 
-/* Whether a child lies in the direction of a joint's axis. */
-static bool has_child_ahead(const layout *l, uint32_t joint) {
+/* Whether the cosine between a joint's axis and the way to one of its children is at least `cosine`. */
+static bool has_child_ahead(const layout *l, uint32_t joint, float cosine) {
     float axis[3], way[3];
     axis_of(l, joint, l->axis, axis);
     for (uint32_t k = next_child(l, joint, 0, true); k != PELT_NONE; k = next_child(l, joint, k + 1, true)) {
         direction(l, joint, k, way);
-        if (px_dot3(way, axis) >= MIN_COSINE)
+        if (px_dot3(way, axis) >= cosine)
             return true;
     }
     return false;
@@ -329,7 +330,7 @@ static void add_raised(layout *l, uint32_t joint) {
     for (uint32_t j = next_child(l, joint, 0, true); j != PELT_NONE && l->axis >= 0;
          j = next_child(l, joint, j + 1, true)) {
         uint32_t children = child_count(l, j);
-        if (children < 2 || children > MAX_CHILDREN || !has_child_ahead(l, j))
+        if (children < 2 || children > MAX_CHILDREN || !has_child_ahead(l, j, MIN_COSINE))
             continue;
         for (uint32_t k = next_child(l, j, 0, true); k != PELT_NONE; k = next_child(l, j, k + 1, true))
             if (has_bone_beside(l, joint, j, k))
@@ -497,7 +498,7 @@ static void add_bone(layout *l, uint32_t joint) {
     uint32_t children = child_count(l, joint), before = l->bones->segment_count;
     if (l->axis >= 0 && children > 1 && children <= MAX_CHILDREN && add_along_axis(l, joint))
         return;
-    if (l->axis == BLENDER_AXIS && children > 1 && !has_child_ahead(l, joint)) {
+    if (l->axis == BLENDER_AXIS && children > 1 && !has_child_ahead(l, joint, BEHIND_COSINE)) {
         add_leaf(l, joint);
         return;
     }
