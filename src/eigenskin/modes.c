@@ -24,32 +24,6 @@
 
 /* ---- Principal components of a joint ---------------------------------------------------------------------- */
 
-typedef struct bend_scratch {
-    double *rows;   /* [SHARE_BLOCK][3][pose] */
-    double *beta;   /* [SHARE_BLOCK][3][centre] */
-    double *gram;   /* [centre][centre] B */
-    double *root;   /* [centre][centre] eigenvectors of B, then Sᵀ */
-    double *values; /* [centre] */
-    double *spread; /* [pose][centre] factor · S */
-    double *left;   /* [pose][centre] left singular vectors of `spread` */
-    double *right;  /* [centre][centre] right singular vectors of `spread` */
-    double *vector; /* [pose] */
-} bend_scratch;
-
-static bool make_scratch(const px_eigenskin *e, const px_bend *bend, px_arena *arena, bend_scratch *s) {
-    size_t poses = e->pose_count, centres = bend->centre_count, square = centres * centres;
-    *s = (bend_scratch){.rows = PX_NEW(arena, double, 3 * SHARE_BLOCK * poses),
-                        .beta = PX_NEW(arena, double, 3 * SHARE_BLOCK * centres),
-                        .gram = PX_NEW(arena, double, square),
-                        .root = PX_NEW(arena, double, square),
-                        .values = PX_NEW(arena, double, centres),
-                        .spread = PX_NEW(arena, double, poses *centres),
-                        .left = PX_NEW(arena, double, poses *centres),
-                        .right = PX_NEW(arena, double, square),
-                        .vector = PX_NEW(arena, double, poses)};
-    return s->rows && s->beta && s->gram && s->root && s->values && s->spread && s->left && s->right && s->vector;
-}
-
 /* Rows gain · fade · m · a of the positions of a joint's shares [first, first + count), times √(vertices of the
  * class). */
 static px_matrix load_rows(const px_eigenskin *e, const px_bend *bend, size_t first, size_t count, double *rows) {
@@ -65,59 +39,54 @@ static px_matrix load_rows(const px_eigenskin *e, const px_bend *bend, size_t fi
     return px_matrix_of(rows, 3 * count, e->pose_count);
 }
 
-static void sum_gram(const px_eigenskin *e, const px_bend *bend, const bend_scratch *s) {
-    size_t centres = bend->centre_count;
-    for (size_t n = 0; n < bend->share_count; n += SHARE_BLOCK) {
-        size_t count = px_min_size(SHARE_BLOCK, bend->share_count - n);
-        px_matrix beta = px_matrix_of(s->beta, 3 * count, centres);
-        px_gemm(1, load_rows(e, bend, n, count, s->rows), px_matrix_of(bend->factor, e->pose_count, centres), 0, beta);
-        px_syrk(1, px_transposed(beta), 1, px_matrix_of(s->gram, centres, centres));
-    }
-}
-
-/* Writes σ to `values` and v to the columns of `left`. */
-static pelt_result find_components(const px_eigenskin *e, const px_bend *bend, const bend_scratch *s) {
-    size_t poses = e->pose_count, centres = bend->centre_count, rank = px_min_size(poses, centres);
-    px_matrix root = px_matrix_of(s->root, centres, centres), spread = px_matrix_of(s->spread, poses, centres);
-    memcpy(s->root, s->gram, centres * centres * sizeof *s->root);
-    PX_TRY(px_symmetric_eigen(e->context, root, s->values));
-    for (size_t v = 0; v < centres; v++)
-        for (size_t c = 0; c < centres; c++)
-            s->root[v * centres + c] *= sqrt(fmax(s->values[v], 0));
-    px_gemm(1, px_matrix_of(bend->factor, poses, centres), px_transposed(root), 0, spread);
-    return px_svd(e->context, spread, px_matrix_of(s->left, poses, rank), s->values,
-                  px_matrix_of(s->right, rank, centres));
-}
-
-/* Scales the mode so that its largest weight among the examples is 1. */
-static void take_component(const px_eigenskin *e, px_bend *bend, size_t mode, const bend_scratch *s) {
-    size_t poses = e->pose_count, centres = bend->centre_count, rank = px_min_size(poses, centres);
-    double *v = s->vector, sigma = s->values[mode], largest = 0;
-    for (size_t p = 0; p < poses; p++) {
-        v[p] = s->left[p * rank + mode];
-        largest = fabs(v[p]) > fabs(largest) ? v[p] : largest;
-    }
-    px_matrix a = px_matrix_of(s->beta, 1, centres), b = px_matrix_of(s->root, 1, centres);
-    px_gemm(1, px_matrix_of(v, 1, poses), px_matrix_of(bend->factor, poses, centres), 0, a);
-    px_gemm(1 / (sigma * sigma * largest), a, px_matrix_of(s->gram, centres, centres), 0, b);
-    px_gemm(1, b, px_transposed(px_matrix_of(bend->basis, centres, centres)), 0,
-            px_matrix_of(bend->coefficients + mode * centres, 1, centres));
-    for (size_t p = 0; p < poses; p++)
-        bend->weights[mode * poses + p] = v[p] / largest;
-}
-
+/* Weights, coefficients and singular values of a joint's modes. */
 static pelt_result find_weights(px_eigenskin *e, px_bend *bend, px_arena *arena) {
-    size_t most = bend->gain > 0 ? px_min_size(e->desc.modes, px_min_size(e->pose_count, bend->centre_count)) : 0;
-    bend_scratch s;
+    size_t poses = e->pose_count, centres = bend->centre_count, rank = px_min_size(poses, centres);
+    size_t most = bend->gain > 0 ? px_min_size(e->desc.modes, rank) : 0, square = centres * centres;
     if (most == 0)
         return PELT_OK;
-    if (!make_scratch(e, bend, arena, &s))
+    double *rows = PX_NEW(arena, double, 3 * SHARE_BLOCK * poses);   /* [SHARE_BLOCK][3][pose] */
+    double *beta = PX_NEW(arena, double, 3 * SHARE_BLOCK * centres); /* [SHARE_BLOCK][3][centre] */
+    double *values = PX_NEW(arena, double, centres), *vector = PX_NEW(arena, double, poses);
+    px_matrix gram = px_matrix_of(PX_NEW(arena, double, square), centres, centres); /* B */
+    px_matrix root = px_matrix_of(PX_NEW(arena, double, square), centres, centres); /* eigenvectors of B, then Sᵀ */
+    px_matrix spread = px_matrix_of(PX_NEW(arena, double, poses *centres), poses, centres); /* factor · S */
+    px_matrix left = px_matrix_of(PX_NEW(arena, double, poses *centres), poses, rank);
+    px_matrix right = px_matrix_of(PX_NEW(arena, double, square), rank, centres);
+    if (!rows || !beta || !values || !vector || !gram.data || !root.data || !spread.data || !left.data || !right.data)
         return PELT_ERROR_MEMORY;
-    sum_gram(e, bend, &s);
-    PX_TRY(find_components(e, bend, &s));
-    for (; bend->mode_count < most && s.values[bend->mode_count] > MIN_SINGULAR_RATIO * s.values[0]; bend->mode_count++)
-        take_component(e, bend, bend->mode_count, &s);
-    memcpy(bend->singular, s.values, bend->mode_count * sizeof *s.values);
+
+    px_matrix factor = px_matrix_of(bend->factor, poses, centres);
+    for (size_t n = 0; n < bend->share_count; n += SHARE_BLOCK) {
+        size_t count = px_min_size(SHARE_BLOCK, bend->share_count - n);
+        px_matrix some = px_matrix_of(beta, 3 * count, centres);
+        px_gemm(1, load_rows(e, bend, n, count, rows), factor, 0, some);
+        px_syrk(1, px_transposed(some), 1, gram);
+    }
+    memcpy(root.data, gram.data, square * sizeof *root.data);
+    PX_TRY(px_symmetric_eigen(e->context, root, values));
+    for (size_t v = 0; v < centres; v++)
+        for (size_t c = 0; c < centres; c++)
+            root.data[v * centres + c] *= sqrt(fmax(values[v], 0));
+    px_gemm(1, factor, px_transposed(root), 0, spread);
+    PX_TRY(px_svd(e->context, spread, left, values, right));
+
+    for (; bend->mode_count < most && values[bend->mode_count] > MIN_SINGULAR_RATIO * values[0]; bend->mode_count++) {
+        size_t mode = bend->mode_count;
+        double sigma = values[mode], largest = 0; /* the largest weight among the examples becomes 1 */
+        for (size_t p = 0; p < poses; p++) {
+            vector[p] = left.data[p * rank + mode];
+            largest = fabs(vector[p]) > fabs(largest) ? vector[p] : largest;
+        }
+        px_matrix a = px_matrix_of(beta, 1, centres), b = px_matrix_of(root.data, 1, centres);
+        px_gemm(1, px_matrix_of(vector, 1, poses), factor, 0, a);
+        px_gemm(1 / (sigma * sigma * largest), a, gram, 0, b);
+        px_gemm(1, b, px_transposed(px_matrix_of(bend->basis, centres, centres)), 0,
+                px_matrix_of(bend->coefficients + mode * centres, 1, centres));
+        for (size_t p = 0; p < poses; p++)
+            bend->weights[mode * poses + p] = vector[p] / largest;
+    }
+    memcpy(bend->singular, values, bend->mode_count * sizeof *values);
     return PELT_OK;
 }
 
@@ -181,62 +150,8 @@ typedef struct class_scratch {
     double *moved;   /* [width][pose] */
 } class_scratch;
 
-/* Lists the modes that are fitted together at a level: all up to it, or only the new ones. */
-static size_t list_entries(const px_eigenskin *e, size_t class, uint32_t level, entry *entries) {
-    size_t count = 0, first = e->offsets[class], end = e->offsets[class + 1];
-    size_t from = (end - first) * (level + 1u) > MAX_JOINT_FIT ? level : 0;
-    for (size_t n = first; n < end; n++)
-        for (size_t m = from; m < px_min_size(level + 1u, e->bends[e->shares[n].bend].mode_count); m++)
-            entries[count++] = (entry){n, m};
-    return count;
-}
-
 static double *place_of(const px_eigenskin *e, entry n, size_t row) {
     return e->modes + (n.share * e->width + row) * e->desc.modes + n.mode;
-}
-
-/* Solves for the change d of the displacements (new modes start from 0) that minimises |residual − Σ d w|² + Σ ridge
- * |d − wanted|². `wanted` is the mode's own projection for new modes, and 0 for the others. A single mode with ridge
- * |w|² (1 / fade − 1) keeps about its faded displacement. */
-static bool solve_entries(const px_eigenskin *e, size_t class, uint32_t level, size_t count, const class_scratch *s) {
-    size_t poses = e->pose_count;
-    px_matrix weights = px_matrix_of(s->weights, count, poses), gram = px_matrix_of(s->gram, count, count);
-    px_matrix right = px_matrix_of(s->right, count, e->width);
-    for (size_t n = 0; n < count; n++) {
-        const px_bend *bend = &e->bends[e->shares[s->entries[n].share].bend];
-        memcpy(s->weights + n * poses, bend->weights + s->entries[n].mode * poses, poses * sizeof *s->weights);
-    }
-    px_syrk(1, weights, 0, gram);
-    px_gemm(1, weights, px_transposed(px_class_rows(e, e->residuals, class)), 0, right);
-    for (size_t n = 0; n < count; n++) {
-        double fade = (double)e->shares[s->entries[n].share].fade;
-        double ridge = *px_matrix_at(gram, n, n) * (1 / fade - 1 + RIDGE);
-        *px_matrix_at(gram, n, n) += ridge;
-        for (size_t a = 0; a < e->width && s->entries[n].mode == level; a++)
-            *px_matrix_at(right, n, a) += ridge * *place_of(e, s->entries[n], a);
-    }
-    return px_cholesky_solve(gram, right);
-}
-
-/* Exact line search along the change, with a step of at most 1. */
-static void move_entries(const px_eigenskin *e, size_t class, uint32_t level, size_t count, const class_scratch *s) {
-    size_t poses = e->pose_count;
-    px_matrix residual = px_class_rows(e, e->residuals, class), moved = px_matrix_of(s->moved, e->width, poses);
-    px_matrix right = px_matrix_of(s->right, count, e->width);
-    double dot = 0, length2 = 0;
-    px_gemm(1, px_transposed(right), px_matrix_of(s->weights, count, poses), 0, moved);
-    for (size_t k = 0; k < 3 * poses; k++) {
-        dot += moved.data[k] * residual.data[k];
-        length2 += moved.data[k] * moved.data[k];
-    }
-    double step = dot > 0 ? fmin(dot / length2, 1) : 0;
-    for (size_t k = 0; k < e->width * poses; k++)
-        residual.data[k] -= step * moved.data[k];
-    for (size_t n = 0; n < count; n++)
-        for (size_t a = 0; a < e->width; a++) {
-            double *place = place_of(e, s->entries[n], a), old = s->entries[n].mode == level ? 0 : *place;
-            *place = old + step * *px_matrix_at(right, n, a);
-        }
 }
 
 static double left_of(const px_eigenskin *e, size_t class) {
@@ -249,18 +164,50 @@ static double left_of(const px_eigenskin *e, size_t class) {
     return e->counts[class] * sum;
 }
 
-static void fit_class(const fit_work *w, size_t class, const class_scratch *s, double *sums) {
-    px_eigenskin *e = w->e;
-    px_matrix residual = px_class_rows(e, e->residuals, class);
-    memcpy(residual.data, px_class_rows(e, e->targets, class).data,
-           residual.rows * residual.columns * sizeof *residual.data);
-    sums[0] += left_of(e, class);
-    for (uint32_t level = 0; level < e->mode_count; level++) {
-        size_t count = list_entries(e, class, level, s->entries);
-        if (count && solve_entries(e, class, level, count, s))
-            move_entries(e, class, level, count, s);
-        sums[level + 1] += left_of(e, class);
+/* Adds a mode of every joint to those of a class: finds the change d of the displacements (new modes start from 0) that
+ * minimises |residual − Σ d w|² + Σ ridge |d − wanted|², then an exact line search along it. `wanted` is the mode's own
+ * projection for new modes, and 0 for the others. A single mode with ridge |w|² (1 / fade − 1) keeps about its faded
+ * displacement. */
+static void fit_level(const px_eigenskin *e, size_t class, uint32_t level, const class_scratch *s) {
+    size_t poses = e->pose_count, first = e->offsets[class], end = e->offsets[class + 1], count = 0;
+    size_t from = (end - first) * (level + 1u) > MAX_JOINT_FIT ? level : 0;
+    for (size_t n = first; n < end; n++) {
+        const px_bend *bend = &e->bends[e->shares[n].bend];
+        for (size_t m = from; m < px_min_size(level + 1u, bend->mode_count); m++) {
+            memcpy(s->weights + count * poses, bend->weights + m * poses, poses * sizeof *s->weights);
+            s->entries[count++] = (entry){n, m};
+        }
     }
+    if (count == 0)
+        return;
+    px_matrix weights = px_matrix_of(s->weights, count, poses), gram = px_matrix_of(s->gram, count, count);
+    px_matrix right = px_matrix_of(s->right, count, e->width), residual = px_class_rows(e, e->residuals, class);
+    px_syrk(1, weights, 0, gram);
+    px_gemm(1, weights, px_transposed(residual), 0, right);
+    for (size_t n = 0; n < count; n++) {
+        double fade = (double)e->shares[s->entries[n].share].fade;
+        double ridge = *px_matrix_at(gram, n, n) * (1 / fade - 1 + RIDGE);
+        *px_matrix_at(gram, n, n) += ridge;
+        for (size_t a = 0; a < e->width && s->entries[n].mode == level; a++)
+            *px_matrix_at(right, n, a) += ridge * *place_of(e, s->entries[n], a);
+    }
+    if (!px_cholesky_solve(gram, right))
+        return;
+    px_matrix moved = px_matrix_of(s->moved, e->width, poses);
+    double dot = 0, length2 = 0;
+    px_gemm(1, px_transposed(right), weights, 0, moved);
+    for (size_t k = 0; k < 3 * poses; k++) {
+        dot += moved.data[k] * residual.data[k];
+        length2 += moved.data[k] * moved.data[k];
+    }
+    double step = dot > 0 ? fmin(dot / length2, 1) : 0;
+    for (size_t k = 0; k < e->width * poses; k++)
+        residual.data[k] -= step * moved.data[k];
+    for (size_t n = 0; n < count; n++)
+        for (size_t a = 0; a < e->width; a++) {
+            double *place = place_of(e, s->entries[n], a), old = s->entries[n].mode == level ? 0 : *place;
+            *place = old + step * *px_matrix_at(right, n, a);
+        }
 }
 
 static pelt_result class_block(void *user, size_t first, size_t count, size_t block) {
@@ -276,8 +223,17 @@ static pelt_result class_block(void *user, size_t first, size_t count, size_t bl
                        .right = PX_NEW(arena, double, most * e->width),
                        .moved = PX_NEW(arena, double, e->width * e->pose_count)};
     bool ready = s.entries && s.weights && s.gram && s.right && s.moved;
-    for (size_t u = first; ready && u < first + count; u++)
-        fit_class(w, u, &s, w->sums + block * ((size_t)e->desc.modes + 1));
+    double *sums = w->sums + block * ((size_t)e->desc.modes + 1);
+    for (size_t u = first; ready && u < first + count; u++) {
+        px_matrix residual = px_class_rows(e, e->residuals, u);
+        memcpy(residual.data, px_class_rows(e, e->targets, u).data,
+               residual.rows * residual.columns * sizeof *residual.data);
+        sums[0] += left_of(e, u);
+        for (uint32_t level = 0; level < e->mode_count; level++) {
+            fit_level(e, u, level, &s);
+            sums[level + 1] += left_of(e, u);
+        }
+    }
     px_arena_destroy(arena);
     return ready ? PELT_OK : PELT_ERROR_MEMORY;
 }
@@ -302,13 +258,6 @@ static pelt_result fit(px_eigenskin *e) {
     return result;
 }
 
-static void limit_modes(px_eigenskin *e, uint32_t count) {
-    e->mode_count = count;
-    for (uint32_t j = 0; j < e->bend_count; j++)
-        if (e->bends[j].mode_count > count)
-            e->bends[j].mode_count = count;
-}
-
 pelt_result px_eigenskin_modes(px_eigenskin *e) {
     size_t most = e->desc.modes;
     if (!(e->modes = PX_NEW(e->scratch, double, px_mul_size(e->offsets[e->classes.count], e->width * most))))
@@ -329,6 +278,9 @@ pelt_result px_eigenskin_modes(px_eigenskin *e) {
         enough++;
     if (enough == e->mode_count)
         return PELT_OK;
-    limit_modes(e, enough);
+    e->mode_count = enough;
+    for (uint32_t j = 0; j < e->bend_count; j++)
+        if (e->bends[j].mode_count > enough)
+            e->bends[j].mode_count = enough;
     return fit(e);
 }

@@ -89,28 +89,24 @@ static pelt_result find_groups(solve_work *w, px_arena *arena) {
 
 /* ---- One group -------------------------------------------------------------------------------------------- */
 
-/* Computes the lower triangle of Σ m_j K_j + λI. */
-static void sum_kernels(const px_eigenskin *e, const class_key *key, double noise, double *out) {
-    size_t poses = e->pose_count;
-    double trace = 0;
-    memset(out, 0, poses * poses * sizeof *out);
-    for (uint32_t n = 0; n < key->share_count; n++) {
-        const double *kernel = e->bends[key->shares[n].bend].kernel;
-        double prior = (double)key->shares[n].prior;
-        for (size_t p = 0; p < poses; p++)
-            for (size_t q = 0; q <= p; q++)
-                out[p * poses + q] += prior * kernel[p * poses + q];
-    }
-    for (size_t p = 0; p < poses; p++)
-        trace += out[p * (poses + 1)];
-    for (size_t p = 0; p < poses; p++)
-        out[p * (poses + 1)] += noise * trace / (double)poses;
-}
-
-/* Sets `matrix` [pose][pose] to the Cholesky factor of the group's matrix. Returns false if all its kernels are 0. */
+/* Sets `matrix` [pose][pose] to the Cholesky factor of the group's matrix Σ m_j K_j + λI. Returns false if all its kernels
+ * are 0. */
 static bool factor_group(const px_eigenskin *e, const class_key *key, px_matrix matrix) {
+    size_t poses = e->pose_count;
     for (double noise = fmax(e->noise, MIN_NOISE); noise < 1e3; noise *= NOISE_GROWTH) {
-        sum_kernels(e, key, noise, matrix.data);
+        double *sum = matrix.data, trace = 0;
+        memset(sum, 0, poses * poses * sizeof *sum);
+        for (uint32_t n = 0; n < key->share_count; n++) {
+            const double *kernel = e->bends[key->shares[n].bend].kernel;
+            double prior = (double)key->shares[n].prior;
+            for (size_t p = 0; p < poses; p++)
+                for (size_t q = 0; q <= p; q++)
+                    sum[p * poses + q] += prior * kernel[p * poses + q];
+        }
+        for (size_t p = 0; p < poses; p++)
+            trace += sum[p * (poses + 1)];
+        for (size_t p = 0; p < poses; p++)
+            sum[p * (poses + 1)] += noise * trace / (double)poses;
         if (px_cholesky(matrix))
             return true;
     }
@@ -170,13 +166,6 @@ static void find_counting(const px_eigenskin *e, const class_key *key, uint8_t *
     }
 }
 
-static void invert(px_matrix factor, px_matrix inverse) {
-    memset(inverse.data, 0, inverse.rows * inverse.columns * sizeof *inverse.data);
-    for (size_t p = 0; p < inverse.rows; p++)
-        *px_matrix_at(inverse, p, p) = 1;
-    px_cholesky_apply(factor, inverse);
-}
-
 /* Sampling step: every n-th class of a group represents it. */
 static size_t stride_of(const solve_work *w, size_t group) {
     return 1 + (w->groups[group + 1] - w->groups[group] - 1) / GROUP_SAMPLES;
@@ -204,33 +193,27 @@ static void leave_out_group(const solve_work *w, size_t group, bool solved, cons
     }
 }
 
-/* Computes the predictions of one share for all sampled classes of the group. */
-static void predict_share(const solve_work *w, size_t group, uint32_t number, const group_scratch *s) {
-    px_eigenskin *e = w->e;
-    const class_key *key = &w->keys[w->groups[group]];
-    size_t poses = e->pose_count, stride = stride_of(w, group), sample = 0;
-    const px_share *share = &key->shares[number];
-    px_gemm((double)share->prior, px_matrix_of(e->bends[share->bend].kernel, poses, poses), s->inverse, 0, s->product);
-    for (size_t p = 0; p < poses; p++) {
-        const double *c = s->inverse.data + p * poses;
-        double *row = s->product.data + p * poses, ratio = row[p] / c[p];
-        for (size_t q = 0; q < poses; q++)
-            row[q] -= ratio * c[q];
-    }
-    for (size_t n = w->groups[group]; n < w->groups[group + 1]; n += stride, sample++) {
-        double *to = s->predictions + (sample * (key->share_count + 1u) + number) * 3 * poses;
-        px_gemm(1, px_matrix_of(px_class_rows(e, e->displacements, w->keys[n].class).data, 3, poses),
-                px_transposed(s->product), 0, px_matrix_of(to, 3, poses));
-    }
-}
-
 static void shrink_group(const solve_work *w, size_t group, bool solved, const group_scratch *s) {
     px_eigenskin *e = w->e;
     const class_key *key = &w->keys[w->groups[group]];
-    size_t poses = e->pose_count, stride = stride_of(w, group), width = key->share_count + 1u, sample = 0;
-    for (uint32_t k = 0; solved && k < key->share_count; k++)
-        predict_share(w, group, k, s);
-    for (size_t n = w->groups[group]; n < w->groups[group + 1]; n += stride, sample++) {
+    size_t poses = e->pose_count, stride = stride_of(w, group), width = key->share_count + 1u;
+    size_t first = w->groups[group], end = w->groups[group + 1];
+    for (uint32_t k = 0; solved && k < key->share_count; k++) { /* predictions of a share for all sampled classes */
+        const px_share *share = &key->shares[k];
+        px_gemm((double)share->prior, px_matrix_of(e->bends[share->bend].kernel, poses, poses), s->inverse, 0,
+                s->product);
+        for (size_t p = 0; p < poses; p++) {
+            const double *c = s->inverse.data + p * poses;
+            double *row = s->product.data + p * poses, ratio = row[p] / c[p];
+            for (size_t q = 0; q < poses; q++)
+                row[q] -= ratio * c[q];
+        }
+        for (size_t n = first, sample = 0; n < end; n += stride, sample++)
+            px_gemm(1, px_matrix_of(px_class_rows(e, e->displacements, w->keys[n].class).data, 3, poses),
+                    px_transposed(s->product), 0,
+                    px_matrix_of(s->predictions + (sample * width + k) * 3 * poses, 3, poses));
+    }
+    for (size_t n = first, sample = 0; n < end; n += stride, sample++) {
         uint32_t class = w->keys[n].class;
         double *rows = s->predictions + sample * width * 3 * poses, weight = (double)stride * e->counts[class];
         if (!solved)
@@ -251,34 +234,32 @@ static void shrink_group(const solve_work *w, size_t group, bool solved, const g
     }
 }
 
-static void do_group(const solve_work *w, size_t group, const group_scratch *s) {
-    const px_eigenskin *e = w->e;
-    const class_key *key = &w->keys[w->groups[group]];
-    bool solved = factor_group(e, key, s->matrix);
-    if (w->job == SOLVE) {
-        solve_group(w, group, solved ? s->matrix : (px_matrix){0});
-        return;
-    }
-    if (solved)
-        invert(s->matrix, s->inverse);
-    find_counting(e, key, s->counts);
-    (w->job == SHRINK ? shrink_group : leave_out_group)(w, group, solved, s);
-}
-
 static pelt_result group_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const solve_work *w = user;
+    const px_eigenskin *e = w->e;
     for (size_t g = first; g < first + count; g++) {
         if (g % w->step)
             continue;
-        px_arena *arena = px_arena_create(w->e->context);
+        px_arena *arena = px_arena_create(e->context);
         group_scratch s = {0};
-        bool ready = arena && make_scratch(w, g, arena, &s);
-        if (ready)
-            do_group(w, g, &s);
-        px_arena_destroy(arena);
-        if (!ready)
+        if (!arena || !make_scratch(w, g, arena, &s)) {
+            px_arena_destroy(arena);
             return PELT_ERROR_MEMORY;
+        }
+        const class_key *key = &w->keys[w->groups[g]];
+        bool solved = factor_group(e, key, s.matrix);
+        if (w->job == SOLVE) {
+            solve_group(w, g, solved ? s.matrix : (px_matrix){0});
+        } else {
+            for (size_t p = 0; solved && p < s.inverse.rows; p++)
+                *px_matrix_at(s.inverse, p, p) = 1;
+            if (solved)
+                px_cholesky_apply(s.matrix, s.inverse);
+            find_counting(e, key, s.counts);
+            (w->job == SHRINK ? shrink_group : leave_out_group)(w, g, solved, &s);
+        }
+        px_arena_destroy(arena);
     }
     return PELT_OK;
 }
@@ -382,13 +363,6 @@ static double error_with_gains(const px_eigenskin *e, const double *sums) {
     return all > 0 ? sqrt(fmax(missed, 0) / all) : 0;
 }
 
-/* Sets the gain of every joint that rotates in a counted pose to 0. */
-static void drop_gains(px_eigenskin *e, const double *sums) {
-    for (size_t j = 0; j < e->bend_count; j++)
-        if (sums[j * (e->bend_count + (size_t)2)] > 0)
-            e->bends[j].gain = 0;
-}
-
 /* Targets: the denoised displacements Σ_j s_j m_j K_j a. Modes fitted to the original displacements would include
  * their noise. */
 static pelt_result target_block(void *user, size_t first, size_t count, size_t block) {
@@ -403,13 +377,6 @@ static pelt_result target_block(void *user, size_t first, size_t count, size_t b
     return PELT_OK;
 }
 
-static pelt_result make_targets(px_eigenskin *e) {
-    size_t rows = px_mul_size(e->width, e->pose_count);
-    if (!(e->targets = PX_NEW(e->scratch, double, px_mul_size(e->classes.count, rows))))
-        return PELT_ERROR_MEMORY;
-    return px_parallel(e->context, NULL, e->classes.count, TARGET_BLOCK, target_block, e);
-}
-
 pelt_result px_eigenskin_shrink(px_eigenskin *e) {
     solve_work w = {.e = e, .job = SHRINK};
     size_t square = px_mul_size(e->bend_count + (size_t)1, e->bend_count + (size_t)1) + e->bend_count;
@@ -421,11 +388,17 @@ pelt_result px_eigenskin_shrink(px_eigenskin *e) {
         add_sums(&w, 1, sums + square);
         if (!e->desc.interpolate)
             find_gains(e, sums);
-        if (!e->desc.interpolate && error_with_gains(e, sums) > MAX_LEFT_OUT_ERROR)
-            drop_gains(e, sums);
+        bool noise = !e->desc.interpolate && error_with_gains(e, sums) > MAX_LEFT_OUT_ERROR;
+        for (size_t j = 0; noise && j < e->bend_count; j++) /* of joints that rotate in a counted pose */
+            if (sums[j * (e->bend_count + (size_t)2)] > 0)
+                e->bends[j].gain = 0;
         e->left_out = error_with_gains(e, sums + square);
-        if (!e->desc.interpolate)
-            result = make_targets(e);
+    }
+    if (result == PELT_OK && !e->desc.interpolate) {
+        size_t rows = px_mul_size(e->width, e->pose_count);
+        e->targets = PX_NEW(e->scratch, double, px_mul_size(e->classes.count, rows));
+        result = e->targets ? px_parallel(e->context, NULL, e->classes.count, TARGET_BLOCK, target_block, e)
+                            : PELT_ERROR_MEMORY;
     }
     px_arena_destroy(arena);
     return result;

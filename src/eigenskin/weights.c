@@ -115,20 +115,6 @@ static void add_example(const weight_work *w, uint32_t vertex, size_t example, v
             f->gram[b][c] += off[b][0] * off[c][0] + off[b][1] * off[c][1] + off[b][2] * off[c][2];
 }
 
-/* Mean over bones of Σ_p |T_pb x − Σ_c given_c T_pc x|². */
-static double spread_of(const vertex_fit *f) {
-    double whole = 0, sum = 0;
-    for (size_t b = 0; b < f->count; b++)
-        for (size_t c = 0; c < f->count; c++)
-            whole += f->given[b] * f->given[c] * f->gram[b][c];
-    for (size_t b = 0; b < f->count; b++) {
-        sum += f->gram[b][b] + whole;
-        for (size_t c = 0; c < f->count; c++)
-            sum -= 2 * f->given[c] * f->gram[b][c];
-    }
-    return sum / (double)f->count;
-}
-
 /* Sorts bones by descending weight, keeps `most` of them, and divides weights by their sum. */
 static void keep_largest(vertex_fit *f, size_t most) {
     vertex_fit old = *f;
@@ -154,7 +140,16 @@ static void keep_largest(vertex_fit *f, size_t most) {
 
 /* Solves for all candidates, then for the K largest of them. */
 static void solve_vertex(vertex_fit *f, size_t most) {
-    double ridge = RIDGE * spread_of(f), right[PX_SIMPLEX_MAX];
+    double whole = 0, spread = 0, right[PX_SIMPLEX_MAX]; /* spread: Σ_b Σ_p |T_pb x − Σ_c given_c T_pc x|² */
+    for (size_t b = 0; b < f->count; b++)
+        for (size_t c = 0; c < f->count; c++)
+            whole += f->given[b] * f->given[c] * f->gram[b][c];
+    for (size_t b = 0; b < f->count; b++) {
+        spread += f->gram[b][b] + whole;
+        for (size_t c = 0; c < f->count; c++)
+            spread -= 2 * f->given[c] * f->gram[b][c];
+    }
+    double ridge = RIDGE * (spread / (double)f->count);
     for (size_t b = 0; b < f->count; b++)
         f->gram[b][b] += ridge;
     for (int pass = 0; pass < 2; pass++) {
