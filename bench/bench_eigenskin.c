@@ -235,17 +235,17 @@ static pelt_result print_weights(pelt_context *context, const pelt_eigenskin_des
     printf("| modes per joint | left out: ratio | rounds | unseen | with `--refit-weights` |\n|---|---|---|---|---|\n");
     for (uint32_t modes = 1; modes <= 5; modes++) {
         pelt_eigenskin_report report;
-        double errors[2];
+        double unseen[2];
         for (int refit = 0; refit < 2; refit++) {
             pelt_eigenskin_desc desc = *given;
             desc.modes = modes;
             desc.refit_weights = refit;
-            pelt_result result = run_noise(context, &desc, 0, false, 1, &report, &errors[refit]);
+            pelt_result result = run_noise(context, &desc, 0, false, 1, &report, &unseen[refit]);
             if (result != PELT_OK)
                 return result;
         }
-        printf("| %u | %.3f | %u | %.3f | %.3f |\n", modes, report.refit_ratio, report.refit_rounds, errors[0],
-               errors[1]);
+        printf("| %u | %.3f | %u | %.3f | %.3f |\n", modes, report.refit_ratio, report.refit_rounds, unseen[0],
+               unseen[1]);
     }
     return PELT_OK;
 }
