@@ -117,17 +117,16 @@ function measure(bin, name, args, number) {
     return rows.join("\n").replace(/ {2,}/g, " ");
 }
 
+/** Writes each table as soon as it is measured: all of them take hours. */
 function write(pages, bin, names) {
-    for (const page of pages) {
-        const before = readFileSync(page, "utf8");
-        const after = before.replace(PLACE, (whole, number, name, args) => {
-            if (names.length > 0 && !names.includes(name) && !names.includes(`${name}${args}`)) return whole;
+    for (const page of pages)
+        for (const [whole, number, name, args] of readFileSync(page, "utf8").matchAll(PLACE)) {
+            if (names.length > 0 && !names.includes(name) && !names.includes(`${name}${args}`)) continue;
             console.log(`${path.relative(root, page)}: ${name}${args}`);
             const table = measure(bin, name, args.trim().split(/\s+/).filter(Boolean), Number(number ?? 1));
-            return `<!-- table${number ?? ""}: ${name}${args} -->\n${table}\n<!-- end of table -->`;
-        });
-        if (after !== before) writeFileSync(page, after);
-    }
+            const place = `<!-- table${number ?? ""}: ${name}${args} -->\n${table}\n<!-- end of table -->`;
+            writeFileSync(page, readFileSync(page, "utf8").replace(whole, () => place));
+        }
 }
 
 const [first, ...names] = process.argv.slice(2);
