@@ -2,6 +2,7 @@
  * on threads; what cannot be kept is said; sizes of other representations keep the error. */
 #include "support.h"
 
+#include "budget/rigid.h"
 #include "core/core.h"
 #include "gltf_written.h"
 #include "io/meshopt.h"
@@ -89,6 +90,93 @@ static void keeps_error(void **state) {
             if (s.report.trials[t].bytes > 0 && s.report.trials[t].error_max_units <= s.desc.max_error)
                 assert_true(s.report.trials[t].bytes >= s.report.chosen.bytes);
         last = bytes;
+        pelt_model_destroy(file);
+        end(&s);
+    }
+}
+
+/* Bones fitted to the largest distance have a smaller one than those of least squares; vertices chosen for the encoder keep the
+ * bound and are on their grid. */
+static void fits_largest_distance(void **state) {
+    (void)state;
+    subject s;
+    pelt_decompose_report report;
+    pelt_model *solution;
+    px_rigid clips, fit;
+    double distance;
+    if (!px_meshopt_encodes())
+        skip();
+    begin(&s, 2);
+    s.bones.bones = 12;
+    s.bones.transforms = PELT_TRANSFORMS_RIGID;
+    s.bones.key_tolerance = 0;
+    px_arena *arena = px_arena_create(s.context);
+    test_ok(&s.test, pelt_model_weld(s.context, s.model));
+    test_ok(&s.test, px_rigid_begin(s.context, arena, s.model, &clips));
+    test_ok(&s.test, pelt_model_borrow(s.context, s.model, &solution));
+    test_ok(&s.test, pelt_decompose(s.context, solution, &s.bones, &report));
+    test_ok(&s.test, px_rigid_read(&clips, arena, solution, report.motions, &fit));
+    pelt_clip played;
+    pelt_difference before, after;
+    const pelt_clip *clip = &s.model->clips[0];
+    test_ok(&s.test, pelt_clip_from_motion_at(s.context, solution, &solution->motions[report.motions[0]], clip->times,
+                                              clip->frame_count, PELT_SKINNING_LINEAR, &played));
+    test_ok(&s.test, pelt_compare_clips(s.context, clip, &played, NULL, &before, NULL));
+    test_ok(&s.test, px_rigid_polish(&fit, 5));
+    assert_true(fit.distance < 0.9 * before.error_max_units);
+    test_ok(&s.test, px_rigid_write(&fit, solution, report.motions));
+    test_ok(&s.test, pelt_clip_from_motion_at(s.context, solution, &solution->motions[report.motions[0]], clip->times,
+                                              clip->frame_count, PELT_SKINNING_LINEAR, &played));
+    test_ok(&s.test, pelt_compare_clips(s.context, clip, &played, NULL, &after, NULL));
+    assert_true(fabs(after.error_max_units - fit.distance) < 1e-4 * s.size);
+
+    px_vertex_grid grid = {.exponent = (int)floor(log2(0.2 * fit.distance)), .weight_bits = 8};
+    grid.bound = 1.5 * fit.distance;
+    test_ok(&s.test, px_rigid_vertices(&fit, s.model, solution, &grid, &distance));
+    assert_true(distance <= grid.bound);
+    for (size_t i = 0; i < fit.point_count; i++) {
+        double sum = 0;
+        for (size_t x = 0; x < 3; x++) {
+            double place = ldexp((double)fit.rest[3 * i + x], -grid.exponent);
+            assert_true(place == nearbyint(place));
+        }
+        for (size_t a = 0; a < PX_RIGID_INFLUENCES; a++) {
+            double weight = ldexp((double)fit.weights[PX_RIGID_INFLUENCES * i + a], grid.weight_bits);
+            assert_true(weight == nearbyint(weight) && weight >= 0);
+            assert_true(fit.bones[PX_RIGID_INFLUENCES * i + a] < fit.bone_count);
+            sum += (double)fit.weights[PX_RIGID_INFLUENCES * i + a];
+        }
+        assert_true(sum == 1);
+    }
+    test_ok(&s.test, px_rigid_write_vertices(&fit, solution));
+    test_ok(&s.test, pelt_model_validate(s.context, solution));
+    test_ok(&s.test, pelt_clip_from_motion_at(s.context, solution, &solution->motions[report.motions[0]], clip->times,
+                                              clip->frame_count, PELT_SKINNING_LINEAR, &played));
+    test_ok(&s.test, pelt_compare_clips(s.context, clip, &played, NULL, &after, NULL));
+    assert_true(fabs(after.error_max_units - distance) < 1e-4 * s.size);
+    px_arena_destroy(arena);
+    pelt_model_destroy(solution);
+    end(&s);
+}
+
+/* Files of a given error have normals where the source has some, and only there. */
+static void keeps_normals(void **state) {
+    (void)state;
+    if (!px_meshopt_encodes())
+        skip();
+    for (int with = 0; with < 2; with++) {
+        subject s;
+        size_t bytes;
+        pelt_model *file;
+        begin(&s, 2);
+        test_ok(&s.test, pelt_model_weld(s.context, s.model));
+        float *normals = pelt_model_alloc(s.context, s.model, 3 * (size_t)s.model->mesh.vertex_count, sizeof *normals);
+        test_ok(&s.test, pelt_mesh_normals(s.context, &s.model->mesh, s.model->mesh.positions, normals));
+        s.model->mesh.normals = with ? normals : NULL;
+        s.desc.max_error = 0.08 * s.size;
+        run(&s);
+        measure(&s, &bytes, &file);
+        assert_true((file->mesh.normals != NULL) == with);
         pelt_model_destroy(file);
         end(&s);
     }
@@ -192,8 +280,9 @@ static void other_sizes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_error), cmocka_unit_test(keeps_limits), cmocka_unit_test(says_what_is_missed),
-        cmocka_unit_test(threads),     cmocka_unit_test(refuses),      cmocka_unit_test(other_sizes),
+        cmocka_unit_test(keeps_error),  cmocka_unit_test(fits_largest_distance), cmocka_unit_test(keeps_normals),
+        cmocka_unit_test(keeps_limits), cmocka_unit_test(says_what_is_missed),   cmocka_unit_test(threads),
+        cmocka_unit_test(refuses),      cmocka_unit_test(other_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

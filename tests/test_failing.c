@@ -425,6 +425,18 @@ static pelt_result decompose_budget(pelt_context *context, pelt_model *model, pe
                         pelt_decompose_budget(context, model, &bones, &desc, in_folder("out.glb"), NULL), before);
 }
 
+static pelt_result decompose_max_error(pelt_context *context, pelt_model *model, pelt_model *other) {
+    (void)other;
+    size_t before = file_count();
+    pelt_decompose_desc bones = pelt_decompose_desc_default();
+    pelt_budget_desc desc = pelt_budget_desc_default();
+    bones.iterations = 2;
+    desc.bones = 2;
+    desc.max_error = 1000;
+    return judge_output(in_folder("out.glb"),
+                        pelt_decompose_budget(context, model, &bones, &desc, in_folder("out.glb"), NULL), before);
+}
+
 static pelt_result draw(pelt_context *context, pelt_model *model, pelt_model *other) {
     (void)other;
     size_t before = file_count();
@@ -465,6 +477,7 @@ static const verb_case verbs[] = {
     {"rig.glb", NULL, NULL, bake, 0},
     {"rig.glb", NULL, NULL, compress, 0},
     {"mesh.obj", "clip.pc2", NULL, decompose_budget, 0},
+    {"mesh.obj", "clip.pc2", NULL, decompose_max_error, 0},
     {"rig.glb", NULL, NULL, draw, 12},
     {"mesh.obj", "clip.pc2", NULL, show, 0},
     {"rig.glb", NULL, NULL, show, 0},

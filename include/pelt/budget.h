@@ -49,7 +49,8 @@ typedef struct pelt_budget_report {
 
 /* Decomposes all clips of the model as pelt_decompose does and writes `path`, a .glb (NULL: no file). `bones` has the settings of all
  * decompositions, of which `bones`, `error`, `influences` and `key_tolerance` are replaced; a rig and the method sma are
- * usage errors. The model receives the result before rounding. Needs a build with meshoptimizer. After a failure the
+ * usage errors. The model receives the result; keys are not rounded.
+ * With max_error normals are written only where the model has some. Needs a build with meshoptimizer. After a failure the
  * model and the file are as they were. `bones`, `desc` and `report` may be NULL. */
 PELT_EXPERIMENTAL PELT_API pelt_result pelt_decompose_budget(pelt_context *context, pelt_model *model,
                                                              const pelt_decompose_desc *bones,

@@ -3,12 +3,15 @@
  *
  * Numbers of bones are tried on a ladder of ratio √2, refined around the best. For the smallest file of a given error the
  * fewest bones that reach it come first; more bones leave room for fewer keys and coarser numbers, so the ladder is
- * climbed while files shrink. For the smallest error within a number of bytes the ladder is descended while the error
- * falls. The animation is reduced once.
+ * climbed while files shrink. Bones are rigid and fitted to the largest distance (rigid.c), and vertices are chosen that
+ * encode to few bytes (rigid_vertices.c); where no number of rigid bones keeps the error, other kinds follow. For the
+ * smallest error within a number of bytes the ladder is descended while the error falls. The animation is reduced once.
  */
 #include <pelt/budget.h>
 
+#include "budget/rigid.h"
 #include "budget/thin.h"
+#include "core/math3.h"
 #include "io/meshopt.h"
 #include "io/precision.h"
 
@@ -63,6 +66,8 @@ typedef struct budget {
     /* the candidate at hand */
     uint32_t *points; /* [vertex of its file] point; NULL: i */
     uint32_t point_count;
+    px_rigid rigid;              /* clips for fits of rigid bones; targets NULL: there are none */
+    px_precision start;          /* precision to begin with: the best of the last number of bones */
     double *frame_most;          /* [frame] largest squared distance, over all clips … */
     double *frame_sums;          /* [frame] … and the sum of squares */
     bool *probed;                /* [frame] */
@@ -296,6 +301,12 @@ static pelt_result try_keys(budget *b, pelt_model *base, const pelt_decompose_re
     return PELT_OK;
 }
 
+/* The smallest files have normals only where the source has. */
+static void leave_normals(const budget *b, pelt_model *solution) {
+    if (b->desc.max_error > 0 && !b->model->mesh.normals)
+        solution->mesh.normals = solution->mesh.tangents = NULL;
+}
+
 /* Decomposes with these numbers of bones and morph targets and tries files of the result. *trial: the first of them. */
 static pelt_result try_bones(budget *b, uint32_t transforms, uint32_t bones, uint32_t morphs,
                              pelt_budget_trial *first) {
@@ -316,6 +327,8 @@ static pelt_result try_bones(budget *b, uint32_t transforms, uint32_t bones, uin
     PX_TRY(pelt_model_borrow(b->context, b->model, &base));
     pelt_result result = pelt_decompose_corrected(b->context, base, &desc, &corrected, &report);
     pelt_budget_trial trial = {.bones = bones, .transforms = transforms, .morphs = morphs};
+    if (result == PELT_OK)
+        leave_normals(b, base);
     if (result == PELT_OK)
         result = try_keys(b, base, &report.decompose, trial);
     if (b->best_base != base)
@@ -339,6 +352,272 @@ static uint32_t make_ladder(const budget *b, uint32_t *ladder) {
 
 static bool keeps_error(const budget *b, const pelt_budget_trial *trial) {
     return trial->bytes > 0 && trial->error_max_units <= b->desc.max_error;
+}
+
+/* ---- Rigid bones -------------------------------------------------------------------------------------------- */
+
+#define POLISH_ROUNDS    5u
+#define RIGID_ROOM       0.93       /* share of max_error that exact numbers may take */
+#define RIGID_THIN       0.85       /* share of it for removed key frames */
+#define RIGID_NUMBER_MAX (1u << 26) /* points times frames that are held in memory */
+
+/* A file with vertices chosen for a precision. */
+typedef struct rigid_file {
+    pelt_model *model; /* borrows from the solution */
+    px_precision precision;
+    double distance, error_rms;
+    uint64_t bytes;
+} rigid_file;
+
+static int bits_of(const budget *b, double step) {
+    int bits = (int)ceil(b->exponent - log2(step));
+    return bits < PX_PRECISION_MIN ? PX_PRECISION_MIN : bits > 22 ? 22 : bits;
+}
+
+/* Writes keys with a precision, reads them back, chooses vertices for them, and measures the file. */
+static pelt_result make_rigid_file(budget *b, const px_rigid *fit, const pelt_model *solution, rigid_file *file) {
+    px_buffer bytes = {.context = b->context};
+    pelt_model *keys = NULL, *written = NULL;
+    px_arena *scratch = px_arena_create(b->context);
+    px_rigid copy = *fit;
+    px_precision exact = file->precision;
+    px_vertex_grid grid = {b->exponent - file->precision.bits[PX_PRECISION_POSITIONS],
+                           file->precision.bits[PX_PRECISION_WEIGHTS], 0.9999 * b->desc.max_error};
+    size_t N = fit->point_count;
+    exact.keep_order = true;
+    copy.rest = scratch ? PX_NEW(scratch, float, 3 * N) : NULL;
+    copy.bones = scratch ? PX_NEW(scratch, uint16_t, PX_RIGID_INFLUENCES * N) : NULL;
+    copy.weights = scratch ? PX_NEW(scratch, float, PX_RIGID_INFLUENCES *N) : NULL;
+    pelt_result result = copy.rest && copy.bones && copy.weights ? PELT_OK : PELT_ERROR_MEMORY;
+    if (result == PELT_OK) {
+        memcpy(copy.rest, fit->rest, 3 * N * sizeof *copy.rest);
+        memcpy(copy.bones, fit->bones, PX_RIGID_INFLUENCES * N * sizeof *copy.bones);
+        memcpy(copy.weights, fit->weights, PX_RIGID_INFLUENCES * N * sizeof *copy.weights);
+        result = pelt_model_borrow(b->context, solution, &file->model);
+    }
+    px_write write = {.context = b->context, .desc = &b->save};
+    if (result == PELT_OK) {
+        write.model = solution, write.mesh = &solution->mesh;
+        result = px_precision_write(&write, &exact, &bytes);
+    }
+    if (result == PELT_OK)
+        result = px_precision_read(b->context, &bytes, &keys);
+    if (result == PELT_OK)
+        result = px_rigid_vertices(&copy, b->model, keys, &grid, &file->distance);
+    if (result == PELT_OK)
+        result = px_rigid_write_vertices(&copy, file->model);
+    pelt_model_destroy(keys); /* it reads from the bytes */
+    if (result == PELT_OK && file->distance <= b->desc.max_error) {
+        write.model = file->model, write.mesh = &file->model->mesh;
+        result = px_precision_write(&write, &exact, &bytes);
+        if (result == PELT_OK)
+            result = px_precision_read(b->context, &bytes, &written);
+        if (result == PELT_OK)
+            result = measure(b, written, true, &file->distance);
+        file->error_rms = b->error_rms;
+        pelt_model_destroy(written);
+        if (result == PELT_OK)
+            result = px_precision_write(&write, &file->precision, &bytes);
+    }
+    file->bytes = bytes.size + b->images;
+    px_buffer_free(&bytes);
+    px_arena_destroy(scratch);
+    return result;
+}
+
+/* Kinds of numbers whose bits are searched for, and the fewest of each. */
+static const struct {
+    px_precision_kind kind;
+    int least;
+} rigid_kinds[] = {{PX_PRECISION_TRANSLATIONS, PX_PRECISION_MIN},
+                   {PX_PRECISION_ROTATIONS, PX_PRECISION_MIN},
+                   {PX_PRECISION_POSITIONS, PX_PRECISION_MIN},
+                   {PX_PRECISION_WEIGHTS, 3}};
+#define RIGID_BITS_MAX 22
+
+/* Changes the bits of a kind by one. *better: the file is smaller and keeps the error; it becomes *best. */
+static pelt_result try_bit(budget *b, const px_rigid *fit, const pelt_model *solution, size_t n, int way,
+                           rigid_file *best, bool *better) {
+    rigid_file next = {.precision = best->precision};
+    int bits = next.precision.bits[rigid_kinds[n].kind] + way;
+    *better = false;
+    if (bits < rigid_kinds[n].least || bits > RIGID_BITS_MAX)
+        return PELT_OK;
+    next.precision.bits[rigid_kinds[n].kind] = (uint8_t)bits;
+    pelt_result result = make_rigid_file(b, fit, solution, &next);
+    *better = result == PELT_OK && next.distance <= b->desc.max_error && next.bytes < best->bytes;
+    pelt_model_destroy(*better ? best->model : next.model);
+    if (*better)
+        *best = next;
+    return result;
+}
+
+/* The first file that keeps the error, from b->start on; no model: none of three does. */
+static pelt_result first_rigid_file(budget *b, const px_rigid *fit, const pelt_model *solution, rigid_file *best) {
+    *best = (rigid_file){.precision = b->start};
+    for (int finer = 0; finer < 3; finer++) {
+        PX_TRY(px_cancelled(b->context));
+        pelt_result result = make_rigid_file(b, fit, solution, best);
+        if (result == PELT_OK && best->distance <= b->desc.max_error)
+            return PELT_OK;
+        pelt_model_destroy(best->model);
+        best->model = NULL;
+        PX_TRY(result);
+        for (size_t n = 0; n < PX_COUNT(rigid_kinds); n++)
+            best->precision.bits[rigid_kinds[n].kind]++;
+    }
+    return PELT_OK;
+}
+
+/* Changes the bits of one kind after another while the file shrinks; of keys only, unless `thorough`. */
+static pelt_result search_rigid_file(budget *b, const px_rigid *fit, const pelt_model *solution, bool thorough,
+                                     rigid_file *best) {
+    bool settled[PX_COUNT(rigid_kinds)] = {false};
+    size_t turns = thorough ? 2 * PX_COUNT(rigid_kinds) : 2;
+    pelt_result result = first_rigid_file(b, fit, solution, best);
+    for (size_t turn = 0; turn < turns && best->model && result == PELT_OK; turn++) {
+        size_t n = turn % PX_COUNT(rigid_kinds);
+        bool better = !settled[n], changed = false;
+        while (better && result == PELT_OK) {
+            result = try_bit(b, fit, solution, n, -1, best, &better);
+            changed |= better;
+        }
+        if (!settled[n] && !changed && result == PELT_OK)
+            result = try_bit(b, fit, solution, n, 1, best, &changed);
+        if (changed)
+            memset(settled, 0, sizeof settled);
+        settled[n] = true;
+    }
+    if (result != PELT_OK) {
+        pelt_model_destroy(best->model);
+        best->model = NULL;
+    }
+    return result;
+}
+
+static void record(budget *b, const pelt_budget_trial *trial) {
+    if (b->trial_count < TRIAL_MAX)
+        b->trials[b->trial_count++] = *trial;
+}
+
+/* Files of one solution: with all key frames, and with fewer. */
+static pelt_result try_rigid_keys(budget *b, px_rigid *fit, pelt_model *base, const pelt_decompose_report *report,
+                                  pelt_budget_trial *trial) {
+    for (int pass = 0; pass < 2; pass++) {
+        pelt_model *solution;
+        rigid_file file;
+        uint32_t keys;
+        PX_TRY(pelt_model_borrow(b->context, base, &solution));
+        pelt_result result = px_rigid_write(fit, solution, report->motions);
+        if (result == PELT_OK)
+            result = thin(b, report, solution, pass == 0 ? 0 : RIGID_THIN * b->desc.max_error, &keys);
+        if (result != PELT_OK || (pass == 1 && keys > 0.95 * b->frame_count)) {
+            pelt_model_destroy(solution);
+            return result;
+        }
+        trial->key_count = keys;
+        result = search_rigid_file(b, fit, solution, pass == 0 && !b->best, &file);
+        bool kept = result == PELT_OK && file.model, better = false;
+        if (kept) {
+            pelt_budget_trial done = *trial;
+            done.bytes = file.bytes;
+            done.error_rms = file.error_rms;
+            done.error_max_units = file.distance;
+            record(b, &done);
+            if (trial->bytes == 0 || done.bytes < trial->bytes)
+                *trial = done;
+            better = is_better(b, &done, true);
+            b->start = file.precision;
+            if (better) {
+                px_model_adopt(solution, file.model);
+                b->best_precision = file.precision;
+                b->best_trial = done;
+                b->met = true;
+                keep_best(b, solution, base);
+            } else
+                pelt_model_destroy(file.model);
+        }
+        if (!better)
+            pelt_model_destroy(solution);
+        PX_TRY(result);
+    }
+    return PELT_OK;
+}
+
+/* Decomposes to a number of rigid bones, fits them to the largest distance, and tries files. trial->bytes 0: none keeps
+ * the error. */
+static pelt_result try_rigid(budget *b, uint32_t bones, pelt_budget_trial *trial) {
+    pelt_decompose_desc desc = b->bones;
+    pelt_decompose_report report;
+    pelt_model *base;
+    for (uint32_t n = 0; n < b->trial_count; n++) /* tried before */
+        if (b->trials[n].bones == bones && b->trials[n].transforms == PELT_TRANSFORMS_RIGID) {
+            if (trial->bones != bones || (b->trials[n].bytes > 0 && b->trials[n].bytes < trial->bytes))
+                *trial = b->trials[n];
+        }
+    if (trial->bones == bones)
+        return PELT_OK;
+    *trial = (pelt_budget_trial){.bones = bones, .transforms = PELT_TRANSFORMS_RIGID};
+    desc.bones = bones;
+    desc.transforms = PELT_TRANSFORMS_RIGID;
+    desc.influences = desc.influences < PX_RIGID_INFLUENCES ? desc.influences : PX_RIGID_INFLUENCES;
+    PX_TRY(px_progress(b->context, "trials", b->trial_count, TRIAL_MAX));
+    PX_TRY(pelt_model_borrow(b->context, b->model, &base));
+    px_arena *arena = px_arena_create(b->context);
+    px_rigid fit;
+    pelt_result result = arena ? pelt_decompose(b->context, base, &desc, &report) : PELT_ERROR_MEMORY;
+    if (result == PELT_OK)
+        leave_normals(b, base);
+    if (result == PELT_OK)
+        result = px_rigid_read(&b->rigid, arena, base, report.motions, &fit);
+    if (result == PELT_OK)
+        result = px_rigid_polish(&fit, POLISH_ROUNDS);
+    if (result == PELT_OK) {
+        trial->error_max_units = fit.distance;
+        trial->error_rms = report.error_fit;
+        if (fit.distance <= RIGID_ROOM * b->desc.max_error)
+            result = try_rigid_keys(b, &fit, base, &report, trial);
+        if (trial->bytes == 0)
+            record(b, trial);
+    }
+    px_arena_destroy(arena);
+    if (b->best_base != base)
+        pelt_model_destroy(base);
+    return result;
+}
+
+/* The smallest file of rigid bones: the fewest that keep the error, then more while files shrink, then between. */
+static pelt_result search_rigid(budget *b) {
+    uint32_t ladder[LADDER_MAX], count = make_ladder(b, ladder), low = 0, high = count - 1;
+    pelt_budget_trial trial = {0};
+    PX_TRY(px_rigid_begin(b->context, b->scratch, b->model, &b->rigid));
+    b->start = (px_precision){.exponent = b->exponent};
+    for (int n = 0; n < PX_PRECISION_KINDS; n++)
+        b->start.bits[n] = (uint8_t)bits_of(b, 0.35 * b->desc.max_error);
+    b->start.bits[PX_PRECISION_POSITIONS] = (uint8_t)bits_of(b, b->desc.max_error);
+    b->start.bits[PX_PRECISION_WEIGHTS] = 4;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        PX_TRY(try_rigid(b, ladder[middle], &trial));
+        if (trial.bytes > 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    uint64_t last = UINT64_MAX;
+    for (uint32_t n = low; n < count; n++) {
+        PX_TRY(try_rigid(b, ladder[n], &trial));
+        if (trial.bytes > 0 && (double)trial.bytes > CLIMB_GAIN * (double)last)
+            break;
+        last = trial.bytes > 0 ? trial.bytes : last;
+    }
+    uint32_t best = b->best_trial.bones;
+    for (int way = -1; way <= 1 && b->best; way += 2) {
+        uint32_t bones = (uint32_t)(best * pow(LADDER_RATIO, 0.5 * way) + 0.5);
+        if (bones != best && bones <= b->desc.bones)
+            PX_TRY(try_rigid(b, bones, &trial));
+    }
+    return PELT_OK;
 }
 
 /* The smallest file of a given error with bones of one kind: the first number on the ladder that keeps the error, then
@@ -402,6 +681,13 @@ static pelt_result search_error(budget *b, uint32_t transforms, uint32_t morphs)
 
 static pelt_result search(budget *b) {
     uint32_t given = b->bones.transforms;
+    bool fits = (uint64_t)b->model->mesh.weld.count * b->frame_count <= RIGID_NUMBER_MAX;
+    fits = fits && !b->bones.hierarchy && (given == PELT_TRANSFORMS_RIGID || !b->desc.one_kind);
+    if (b->desc.max_error > 0 && fits) {
+        PX_TRY(search_rigid(b));
+        if (b->best)
+            return PELT_OK;
+    }
     bool rigid = !b->desc.one_kind && given != PELT_TRANSFORMS_RIGID && (b->desc.bytes > 0 || b->desc.max_error > 0);
     for (int kind = 0; kind < 1 + rigid; kind++) {
         uint32_t transforms = kind == 0 ? given : PELT_TRANSFORMS_RIGID;

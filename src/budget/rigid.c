@@ -1,0 +1,693 @@
+/* Fit of rigid bones to the largest distance of a vertex.
+ *
+ * pelt_decompose minimises the mean square. A bound on the largest distance is then set by few vertices in few frames, and
+ * more bones are needed than with a fit that spreads the distance evenly. From its result, minimised is
+ *
+ *   Σ_ik φ(|r_ik|),  φ(d) = d^p / m^(p−2) + FLOOR · d²
+ *
+ * with the residuals r_ik = x_ik − Σ_j w_ij (R_jk (p_i − g_j) + t_jk) and their largest length m; p rises to 16. Newton steps
+ * in turn for the transforms of each frame (conjugate gradients on all bones, preconditioned by the 6×6 block of each) and for
+ * rest position and weights of each point. The Hessian of φ is u (I + (p − 2) r̂ r̂ᵀ) with u = (d/m)^(p−2), constants dropped.
+ */
+#include "budget/rigid.h"
+
+#include "core/math3.h"
+#include "io/meshopt.h"
+
+#include <math.h>
+#include <pelt/run.h>
+
+#define FLOOR    1e-3 /* weight of the mean square: keeps the problem regular */
+#define CG_STEPS 10
+#define K        PX_RIGID_INFLUENCES
+
+/* ---- Small linear systems --------------------------------------------------------------------------------- */
+
+/* Solves a x = b by Cholesky factorisation, in place: a [n][n] symmetric, b becomes x. False: not positive definite. */
+static bool solve_small(size_t n, double *a, double *b) {
+    for (size_t c = 0; c < n; c++) {
+        for (size_t r = c; r < n; r++) {
+            double sum = a[r * n + c];
+            for (size_t e = 0; e < c; e++)
+                sum -= a[r * n + e] * a[c * n + e];
+            if (r == c && !(sum > 0))
+                return false;
+            a[r * n + c] = r == c ? sqrt(sum) : sum / a[c * n + c];
+        }
+    }
+    for (size_t r = 0; r < n; r++) {
+        for (size_t e = 0; e < r; e++)
+            b[r] -= a[r * n + e] * b[e];
+        b[r] /= a[r * n + r];
+    }
+    for (size_t r = n; r-- > 0;) {
+        for (size_t e = r + 1; e < n; e++)
+            b[r] -= a[e * n + r] * b[e];
+        b[r] /= a[r * n + r];
+    }
+    return true;
+}
+
+/* ---- Reading ---------------------------------------------------------------------------------------------- */
+
+static pelt_result sort_points(px_arena *arena, const pelt_model *model, uint32_t **order) {
+    const pelt_mesh *mesh = &model->mesh;
+    pelt_context *context = px_arena_context(arena);
+    size_t count = 3 * (size_t)mesh->triangle_count, N = mesh->weld.count;
+    uint32_t *triangles = PX_ALLOC(context, uint32_t, count), *sorted = PX_ALLOC(context, uint32_t, count);
+    bool *placed = PX_ALLOC(context, bool, N);
+    pelt_result result =
+        triangles && sorted && placed && (*order = PX_NEW(arena, uint32_t, N)) ? PELT_OK : PELT_ERROR_MEMORY;
+    size_t bytes = px_meshopt_sort_memory(count, N);
+    if (result == PELT_OK && count > 0) {
+        for (size_t c = 0; c < count; c++)
+            triangles[c] = pelt_vertex_class(&mesh->weld, mesh->triangles[c]);
+        result = px_reserve(context, bytes);
+        if (result == PELT_OK) {
+            px_meshopt_sort_triangles(triangles, count, N, sorted);
+            px_unreserve(context, bytes);
+        }
+    }
+    uint32_t next = 0;
+    for (size_t c = 0; result == PELT_OK && c < count + N; c++) { /* points without triangles last */
+        uint32_t point = c < count ? sorted[c] : (uint32_t)(c - count);
+        if (!placed[point])
+            (*order)[next++] = point;
+        placed[point] = true;
+    }
+    px_free(context, triangles);
+    px_free(context, sorted);
+    px_free(context, placed);
+    return result;
+}
+
+pelt_result px_rigid_begin(pelt_context *context, px_arena *arena, const pelt_model *model, px_rigid *base) {
+    uint32_t *order;
+    const pelt_mesh *mesh = &model->mesh;
+    *base = (px_rigid){.context = context, .arena = arena, .point_count = mesh->weld.count};
+    for (uint32_t n = 0; n < model->clip_count; n++)
+        base->frame_count += model->clips[n].frame_count;
+    size_t N = base->point_count, F = base->frame_count, k = 0;
+    PX_TRY(sort_points(arena, model, &order));
+    base->order = order;
+    base->targets = PX_NEW(arena, float, 3 * N * F);
+    float *frame = PX_NEW(arena, float, 3 * (size_t)mesh->points.count);
+    if (!base->targets || !frame)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t n = 0; n < model->clip_count; n++)
+        for (uint32_t f = 0; f < model->clips[n].frame_count; f++, k++) {
+            PX_TRY(pelt_clip_read(context, &model->clips[n], f, 0, mesh->points.count, frame));
+            for (size_t i = 0; i < N; i++) {
+                size_t point = pelt_vertex_class(&mesh->points, pelt_class_vertex(&mesh->weld, i));
+                memcpy(base->targets + 3 * (i * F + k), frame + 3 * point, 3 * sizeof *frame);
+            }
+        }
+    return PELT_OK;
+}
+
+static void read_vertices(px_rigid *r, const pelt_model *model) {
+    const pelt_skin *skin = &model->skin;
+    for (size_t i = 0; i < r->point_count; i++) {
+        size_t v = pelt_class_vertex(&model->mesh.weld, i);
+        double sum = 0;
+        memcpy(r->rest + 3 * i, model->mesh.positions + 3 * v, 3 * sizeof *r->rest);
+        for (size_t a = 0; a < K && a < skin->influence_count; a++) {
+            r->bones[K * i + a] = skin->bones[v * skin->influence_count + a];
+            r->weights[K * i + a] = skin->weights[v * skin->influence_count + a];
+            sum += (double)r->weights[K * i + a];
+        }
+        for (size_t a = 0; a < K && sum > 0; a++)
+            r->weights[K * i + a] = (float)((double)r->weights[K * i + a] / sum);
+    }
+}
+
+/* The mean place of the points of each bone, by squares of weights, on a grid of few decimals: JSON stores it. */
+static void place_pivots(px_rigid *r) {
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < 3 * (size_t)r->point_count; i++) {
+        low = fmin(low, (double)r->rest[i]);
+        high = fmax(high, (double)r->rest[i]);
+    }
+    double step = pow(10, floor(log10(fmax(high - low, 1e-30) / 30)));
+    for (size_t j = 0; j < r->bone_count; j++) {
+        double mass = 0, sum[3] = {0};
+        for (size_t e = 0; e < K * (size_t)r->point_count; e++)
+            if (r->bones[e] == j && r->weights[e] > 0) {
+                double w = (double)r->weights[e] * (double)r->weights[e];
+                mass += w;
+                for (size_t x = 0; x < 3; x++)
+                    sum[x] += w * (double)r->rest[3 * (e / K) + x];
+            }
+        for (size_t x = 0; x < 3; x++)
+            r->pivots[3 * j + x] = mass > 0 ? (double)(float)(nearbyint(sum[x] / mass / step) * step) : 0;
+    }
+}
+
+pelt_result px_rigid_read(const px_rigid *base, px_arena *arena, const pelt_model *model, const uint32_t *motions,
+                          px_rigid *out) {
+    *out = *base;
+    out->arena = arena;
+    out->bone_count = model->skin.bone_count;
+    size_t N = out->point_count, P = out->bone_count, joints = model->skeleton.joint_count;
+    out->rest = PX_NEW(arena, float, 3 * N);
+    out->bones = PX_NEW(arena, uint16_t, K * N);
+    out->weights = PX_NEW(arena, float, K *N);
+    out->pivots = PX_NEW(arena, double, 3 * P);
+    out->poses = PX_NEW(arena, double, 12 * P * out->frame_count);
+    pelt_transform *locals = PX_NEW(arena, pelt_transform, joints);
+    pelt_affine *globals = PX_NEW(arena, pelt_affine, joints), *palette = PX_NEW(arena, pelt_affine, P);
+    if (!out->rest || !out->bones || !out->weights || !out->pivots || !out->poses || !locals || !globals || !palette)
+        return PELT_ERROR_MEMORY;
+    read_vertices(out, model);
+    place_pivots(out);
+    size_t k = 0;
+    for (uint32_t n = 0; n < model->clip_count; n++)
+        for (uint32_t f = 0; f < model->clips[n].frame_count; f++, k++) {
+            pelt_motion_sample(model, &model->motions[motions[n]], model->clips[n].times[f], locals, NULL);
+            pelt_skeleton_globals(&model->skeleton, locals, globals);
+            pelt_skin_palette(&model->skin, globals, palette);
+            for (size_t j = 0; j < P; j++) {
+                double *pose = out->poses + 12 * (k * P + j);
+                const float *m = palette[j].m;
+                const double *g = out->pivots + 3 * j;
+                for (size_t x = 0; x < 3; x++) {
+                    for (size_t c = 0; c < 3; c++)
+                        pose[3 * x + c] = (double)m[4 * x + c];
+                    pose[9 + x] =
+                        pose[3 * x] * g[0] + pose[3 * x + 1] * g[1] + pose[3 * x + 2] * g[2] + (double)m[4 * x + 3];
+                }
+            }
+        }
+    return PELT_OK;
+}
+
+/* ---- Transforms of a frame -------------------------------------------------------------------------------- */
+
+typedef struct polish {
+    px_rigid *r;
+    double power;       /* p */
+    double largest;     /* m */
+    double *frame_most; /* [frame] */
+    double *point_most; /* [point] */
+} polish;
+
+/* u of the Hessian and of the gradient for a distance. */
+static double penalty(const polish *p, double distance) {
+    return pow(distance / p->largest, p->power - 2);
+}
+
+static double cost(const polish *p, double square) {
+    return square * (penalty(p, sqrt(square)) + FLOOR);
+}
+
+/* Scratch of a frame. */
+typedef struct frame_work {
+    double *arms;                                  /* [point][4][3] R (p − g) */
+    double *residuals;                             /* [point][3] */
+    double *directions;                            /* [point][3] r̂ */
+    double *strengths;                             /* [point][2] u + FLOOR, (p − 2) u */
+    double *blocks;                                /* [bone][36] */
+    double *step, *rest, *search, *image, *solved; /* [bone][6] of the conjugate gradients */
+    double *poses;                                 /* [bone][12] tried */
+} frame_work;
+
+static double frame_residuals(const polish *p, frame_work *w, size_t k, const double *poses, double *most) {
+    const px_rigid *r = p->r;
+    double sum = 0;
+    *most = 0;
+    for (size_t i = 0; i < r->point_count; i++) {
+        const float *x = r->targets + 3 * (i * r->frame_count + k);
+        double at[3] = {0};
+        for (size_t a = 0; a < K; a++) {
+            double weight = (double)r->weights[K * i + a], *arm = w->arms + 3 * (K * i + a);
+            if (!(weight > 0))
+                continue;
+            const double *pose = poses + 12 * (size_t)r->bones[K * i + a],
+                         *g = r->pivots + 3 * (size_t)r->bones[K * i + a];
+            double q[3];
+            for (size_t c = 0; c < 3; c++)
+                q[c] = (double)r->rest[3 * i + c] - g[c];
+            for (size_t c = 0; c < 3; c++) {
+                arm[c] = pose[3 * c] * q[0] + pose[3 * c + 1] * q[1] + pose[3 * c + 2] * q[2];
+                at[c] += weight * (arm[c] + pose[9 + c]);
+            }
+        }
+        double square = 0;
+        for (size_t c = 0; c < 3; c++) {
+            w->residuals[3 * i + c] = (double)x[c] - at[c];
+            square += w->residuals[3 * i + c] * w->residuals[3 * i + c];
+        }
+        *most = fmax(*most, square);
+        sum += cost(p, square);
+    }
+    return sum;
+}
+
+/* out = Hessian · in. */
+static void apply_hessian(const polish *p, const frame_work *w, const double *in, double *out) {
+    const px_rigid *r = p->r;
+    memset(out, 0, 6 * (size_t)r->bone_count * sizeof *out);
+    for (size_t i = 0; i < r->point_count; i++) {
+        double y[3] = {0}, turn[3];
+        for (size_t a = 0; a < K; a++) {
+            double weight = (double)r->weights[K * i + a];
+            if (!(weight > 0))
+                continue;
+            const double *v = in + 6 * (size_t)r->bones[K * i + a];
+            px_cross3d(v, w->arms + 3 * (K * i + a), turn);
+            for (size_t c = 0; c < 3; c++)
+                y[c] += weight * (turn[c] + v[3 + c]);
+        }
+        const double *d = w->directions + 3 * i, *u = w->strengths + 2 * i;
+        double along = u[1] * px_dot3d(d, y);
+        for (size_t c = 0; c < 3; c++)
+            y[c] = u[0] * y[c] + along * d[c];
+        for (size_t a = 0; a < K; a++) {
+            double weight = (double)r->weights[K * i + a], *v = out + 6 * (size_t)r->bones[K * i + a];
+            if (!(weight > 0))
+                continue;
+            px_cross3d(w->arms + 3 * (K * i + a), y, turn);
+            for (size_t c = 0; c < 3; c++) {
+                v[c] += weight * turn[c];
+                v[3 + c] += weight * y[c];
+            }
+        }
+    }
+}
+
+/* Gradient to w->rest, and the block of each bone. */
+static void set_up(const polish *p, frame_work *w) {
+    const px_rigid *r = p->r;
+    size_t P = r->bone_count;
+    memset(w->rest, 0, 6 * P * sizeof *w->rest);
+    memset(w->blocks, 0, 36 * P * sizeof *w->blocks);
+    for (size_t i = 0; i < r->point_count; i++) {
+        double *d = w->directions + 3 * i, *u = w->strengths + 2 * i, turn[3];
+        const double *e = w->residuals + 3 * i;
+        double distance = px_length3(e), pull = penalty(p, distance);
+        for (size_t c = 0; c < 3; c++)
+            d[c] = distance > 0 ? e[c] / distance : 0;
+        u[0] = pull + FLOOR;
+        u[1] = (p->power - 2) * pull;
+        for (size_t a = 0; a < K; a++) {
+            double weight = (double)r->weights[K * i + a];
+            if (!(weight > 0))
+                continue;
+            double *v = w->rest + 6 * (size_t)r->bones[K * i + a],
+                   *block = w->blocks + 36 * (size_t)r->bones[K * i + a];
+            const double *arm = w->arms + 3 * (K * i + a);
+            px_cross3d(arm, e, turn);
+            for (size_t c = 0; c < 3; c++) {
+                v[c] += weight * u[0] * turn[c];
+                v[3 + c] += weight * u[0] * e[c];
+            }
+            /* columns of the map from (rotation, translation) to the point, then H of them */
+            double map[6][3] = {
+                {0, -arm[2], arm[1]}, {arm[2], 0, -arm[0]}, {-arm[1], arm[0], 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+            for (size_t s = 0; s < 6; s++) {
+                double along = u[1] * px_dot3d(d, map[s]), h[3];
+                for (size_t c = 0; c < 3; c++)
+                    h[c] = weight * weight * (u[0] * map[s][c] + along * d[c]);
+                for (size_t t = s; t < 6; t++)
+                    block[6 * t + s] += px_dot3d(h, map[t]);
+            }
+        }
+    }
+}
+
+/* out = blocks⁻¹ · in; the blocks are factors. */
+static void precondition(const frame_work *w, size_t bone_count, const double *in, double *out) {
+    for (size_t j = 0; j < bone_count; j++) {
+        const double *l = w->blocks + 36 * j;
+        double *b = out + 6 * j;
+        memcpy(b, in + 6 * j, 6 * sizeof *b);
+        for (size_t r = 0; r < 6; r++) {
+            for (size_t e = 0; e < r; e++)
+                b[r] -= l[6 * r + e] * b[e];
+            b[r] /= l[6 * r + r];
+        }
+        for (size_t r = 6; r-- > 0;) {
+            for (size_t e = r + 1; e < 6; e++)
+                b[r] -= l[6 * e + r] * b[e];
+            b[r] /= l[6 * r + r];
+        }
+    }
+}
+
+static void factor_blocks(frame_work *w, size_t bone_count) {
+    for (size_t j = 0; j < bone_count; j++) {
+        double *block = w->blocks + 36 * j, trace = 0, none[6] = {0};
+        for (size_t s = 0; s < 6; s++)
+            trace += block[7 * s];
+        for (size_t s = 0; s < 6; s++)
+            block[7 * s] += 1e-9 * trace + 1e-300;
+        if (!solve_small(6, block, none)) {
+            memset(block, 0, 36 * sizeof *block);
+            for (size_t s = 0; s < 6; s++)
+                block[7 * s] = sqrt(trace + 1e-100);
+        }
+    }
+}
+
+static double dot(size_t n, const double *a, const double *b) {
+    double sum = 0;
+    for (size_t e = 0; e < n; e++)
+        sum += a[e] * b[e];
+    return sum;
+}
+
+static void find_step(const polish *p, frame_work *w) {
+    size_t n = 6 * (size_t)p->r->bone_count;
+    factor_blocks(w, p->r->bone_count);
+    memset(w->step, 0, n * sizeof *w->step);
+    precondition(w, p->r->bone_count, w->rest, w->solved);
+    memcpy(w->search, w->solved, n * sizeof *w->search);
+    double now = dot(n, w->rest, w->solved), first = now;
+    for (int step = 0; step < CG_STEPS && now > 1e-6 * first && now > 0; step++) {
+        apply_hessian(p, w, w->search, w->image);
+        double curve = dot(n, w->search, w->image);
+        if (!(curve > 0))
+            return;
+        for (size_t e = 0; e < n; e++) {
+            w->step[e] += now / curve * w->search[e];
+            w->rest[e] -= now / curve * w->image[e];
+        }
+        precondition(w, p->r->bone_count, w->rest, w->solved);
+        double next = dot(n, w->rest, w->solved);
+        for (size_t e = 0; e < n; e++)
+            w->search[e] = w->solved[e] + next / now * w->search[e];
+        now = next;
+    }
+}
+
+/* Rotates and moves a pose by a fraction of a step. */
+static void move_pose(const double *pose, const double *step, double by, double *out) {
+    double axis[3] = {by * step[0], by * step[1], by * step[2]}, angle = px_normalize3(axis), s = sin(angle),
+           c = cos(angle);
+    for (size_t column = 0; column < 3; column++) {
+        double v[3] = {pose[column], pose[3 + column], pose[6 + column]}, turn[3], along = px_dot3d(axis, v) * (1 - c);
+        px_cross3d(axis, v, turn);
+        for (size_t x = 0; x < 3; x++)
+            out[3 * x + column] = v[x] * c + turn[x] * s + axis[x] * along;
+    }
+    for (size_t x = 0; x < 3; x++)
+        out[9 + x] = pose[9 + x] + by * step[3 + x];
+}
+
+static pelt_result begin_frame(const polish *p, px_arena *scratch, frame_work *w) {
+    size_t N = p->r->point_count, P = p->r->bone_count;
+    w->arms = PX_NEW(scratch, double, 3 * K * N);
+    w->residuals = PX_NEW(scratch, double, 3 * N);
+    w->directions = PX_NEW(scratch, double, 3 * N);
+    w->strengths = PX_NEW(scratch, double, 2 * N);
+    w->blocks = PX_NEW(scratch, double, 36 * P);
+    w->step = PX_NEW(scratch, double, 6 * P);
+    w->rest = PX_NEW(scratch, double, 6 * P);
+    w->search = PX_NEW(scratch, double, 6 * P);
+    w->image = PX_NEW(scratch, double, 6 * P);
+    w->solved = PX_NEW(scratch, double, 6 * P);
+    w->poses = PX_NEW(scratch, double, 12 * P);
+    return w->arms && w->residuals && w->directions && w->strengths && w->blocks && w->step && w->rest && w->search &&
+                   w->image && w->solved && w->poses
+               ? PELT_OK
+               : PELT_ERROR_MEMORY;
+}
+
+static pelt_result polish_frames(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    polish *p = user;
+    size_t P = p->r->bone_count;
+    px_arena *scratch = px_arena_create(p->r->context);
+    frame_work w;
+    pelt_result result = scratch ? begin_frame(p, scratch, &w) : PELT_ERROR_MEMORY;
+    for (size_t k = first; k < first + count && result == PELT_OK; k++) {
+        double *poses = p->r->poses + 12 * P * k, most, tried;
+        double old = frame_residuals(p, &w, k, poses, &most);
+        set_up(p, &w);
+        find_step(p, &w);
+        p->frame_most[k] = most;
+        for (double by = 1; by > 0.1; by /= 2) {
+            for (size_t j = 0; j < P; j++)
+                move_pose(poses + 12 * j, w.step + 6 * j, by, w.poses + 12 * j);
+            if (frame_residuals(p, &w, k, w.poses, &tried) < old) {
+                memcpy(poses, w.poses, 12 * P * sizeof *poses);
+                p->frame_most[k] = tried;
+                break;
+            }
+        }
+    }
+    px_arena_destroy(scratch);
+    return result;
+}
+
+/* ---- Rest position and weights of a point ----------------------------------------------------------------- */
+
+/* Places of the point by each of its bones, [frame][4][3], and its residuals. Returns the cost. */
+static double point_residuals(const polish *p, size_t i, const double *rest, const double *weights, double *residuals,
+                              double *most) {
+    const px_rigid *r = p->r;
+    double sum = 0;
+    *most = 0;
+    for (size_t k = 0; k < r->frame_count; k++) {
+        const float *x = r->targets + 3 * (i * r->frame_count + k);
+        double *e = residuals + 3 * k;
+        for (size_t c = 0; c < 3; c++)
+            e[c] = (double)x[c];
+        for (size_t a = 0; a < K; a++) {
+            if (!(weights[a] > 0))
+                continue;
+            size_t j = r->bones[K * i + a];
+            const double *pose = r->poses + 12 * (k * r->bone_count + j), *g = r->pivots + 3 * j;
+            double q[3] = {rest[0] - g[0], rest[1] - g[1], rest[2] - g[2]};
+            for (size_t c = 0; c < 3; c++)
+                e[c] -= weights[a] * (px_dot3d(pose + 3 * c, q) + pose[9 + c]);
+        }
+        double square = px_dot3d(e, e);
+        *most = fmax(*most, square);
+        sum += cost(p, square);
+    }
+    return sum;
+}
+
+/* Newton step for rest position and weights; the weight `held` is 1 − the others. False: none. */
+static bool point_step(const polish *p, size_t i, const double *rest, const double *weights, const double *residuals,
+                       size_t held, double *move, double *change) {
+    const px_rigid *r = p->r;
+    size_t used[K], n = 3;
+    double a[36] = {0}, b[6] = {0};
+    for (size_t s = 0; s < K; s++)
+        if (weights[s] > 0 && s != held)
+            used[n++ - 3] = s;
+    for (size_t k = 0; k < r->frame_count; k++) {
+        double columns[6][3] = {{0}}, places[K][3] = {{0}};
+        for (size_t s = 0; s < K; s++) {
+            if (!(weights[s] > 0))
+                continue;
+            size_t j = r->bones[K * i + s];
+            const double *pose = r->poses + 12 * (k * r->bone_count + j), *g = r->pivots + 3 * j;
+            double q[3] = {rest[0] - g[0], rest[1] - g[1], rest[2] - g[2]};
+            for (size_t c = 0; c < 3; c++) {
+                places[s][c] = px_dot3d(pose + 3 * c, q) + pose[9 + c];
+                for (size_t x = 0; x < 3; x++)
+                    columns[x][c] += weights[s] * pose[3 * c + x];
+            }
+        }
+        for (size_t s = 3; s < n; s++)
+            for (size_t c = 0; c < 3; c++)
+                columns[s][c] = places[used[s - 3]][c] - places[held][c];
+        const double *e = residuals + 3 * k;
+        double distance = px_length3(e), pull = penalty(p, distance), u = pull + FLOOR;
+        double v = distance > 0 ? (p->power - 2) * pull / (distance * distance) : 0;
+        for (size_t s = 0; s < n; s++) {
+            double along = px_dot3d(columns[s], e);
+            b[s] += u * along;
+            for (size_t t = 0; t <= s; t++)
+                a[s * n + t] += u * px_dot3d(columns[s], columns[t]) + v * along * px_dot3d(columns[t], e);
+        }
+    }
+    for (size_t s = 0; s < n; s++)
+        a[s * n + s] *= 1 + 1e-6;
+    if (!solve_small(n, a, b))
+        return false;
+    memcpy(move, b, 3 * sizeof *move);
+    memset(change, 0, K * sizeof *change);
+    for (size_t s = 3; s < n; s++) {
+        change[used[s - 3]] = b[s];
+        change[held] -= b[s];
+    }
+    return true;
+}
+
+static void polish_point(const polish *p, size_t i, double *residuals) {
+    const px_rigid *r = p->r;
+    double rest[3], weights[K], most;
+    for (size_t c = 0; c < 3; c++)
+        rest[c] = (double)r->rest[3 * i + c];
+    for (size_t a = 0; a < K; a++)
+        weights[a] = (double)r->weights[K * i + a];
+    polish own = *p;
+    double old = point_residuals(p, i, rest, weights, residuals, &most);
+    own.largest = fmax(sqrt(most), 1e-12);
+    old = point_residuals(&own, i, rest, weights, residuals, &most);
+    for (int turn = 0; turn < 2; turn++) {
+        double move[3], change[K], least = 1;
+        size_t held = 0;
+        for (size_t a = 1; a < K; a++)
+            held = weights[a] > weights[held] ? a : held;
+        if (!point_step(&own, i, rest, weights, residuals, held, move, change))
+            break;
+        for (size_t a = 0; a < K; a++)
+            if (change[a] < 0)
+                least = fmin(least, weights[a] / -change[a]);
+        bool better = false;
+        for (double by = least; by > 0.05 * least && !better; by /= 2) {
+            double new_rest[3], new_weights[K], tried;
+            for (size_t c = 0; c < 3; c++)
+                new_rest[c] = rest[c] + by * move[c];
+            for (size_t a = 0; a < K; a++)
+                new_weights[a] = fmax(weights[a] + by * change[a], 0);
+            double now = point_residuals(&own, i, new_rest, new_weights, residuals, &tried);
+            better = now < old;
+            if (better) {
+                memcpy(rest, new_rest, sizeof rest);
+                memcpy(weights, new_weights, sizeof weights);
+                old = now;
+                most = tried;
+            }
+        }
+        if (!better)
+            break;
+    }
+    double sum = 0;
+    for (size_t a = 0; a < K; a++)
+        sum += weights[a];
+    for (size_t c = 0; c < 3; c++)
+        r->rest[3 * i + c] = (float)rest[c];
+    for (size_t a = 0; a < K; a++)
+        r->weights[K * i + a] = (float)(weights[a] / sum);
+    p->point_most[i] = most;
+}
+
+static pelt_result polish_points(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const polish *p = user;
+    double *residuals = PX_ALLOC(p->r->context, double, 3 * (size_t)p->r->frame_count);
+    for (size_t i = first; residuals && i < first + count; i++)
+        polish_point(p, i, residuals);
+    px_free(p->r->context, residuals);
+    return residuals ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+static double largest_of(const double *squares, size_t count) {
+    double most = 0;
+    for (size_t e = 0; e < count; e++)
+        most = fmax(most, squares[e]);
+    return fmax(sqrt(most), 1e-12);
+}
+
+pelt_result px_rigid_polish(px_rigid *r, uint32_t rounds) {
+    polish p = {.r = r, .power = 2, .largest = 1};
+    p.frame_most = PX_NEW(r->arena, double, r->frame_count);
+    p.point_most = PX_NEW(r->arena, double, r->point_count);
+    if (!p.frame_most || !p.point_most)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t round = 0; round <= rounds; round++) {
+        p.power = round == 0 ? 4 : round == 1 ? 6 : round < 4 ? 10 : 16;
+        PX_TRY(px_parallel(r->context, NULL, r->point_count, 64, polish_points, &p));
+        p.largest = largest_of(p.point_most, r->point_count);
+        r->distance = p.largest;
+        if (round < rounds)
+            PX_TRY(px_parallel(r->context, NULL, r->frame_count, 1, polish_frames, &p));
+    }
+    return PELT_OK;
+}
+
+/* ---- Writing ---------------------------------------------------------------------------------------------- */
+
+/* Tracks of a clip: translation and rotation of each bone at every frame. */
+static pelt_result write_motion(const px_rigid *r, pelt_model *model, const pelt_clip *clip, size_t first,
+                                pelt_motion *motion) {
+    size_t P = r->bone_count, F = clip->frame_count;
+    pelt_track *tracks = pelt_model_alloc(r->context, model, 2 * P, sizeof *tracks);
+    float *values = pelt_model_alloc(r->context, model, 7 * P * F, sizeof *values);
+    if (!tracks || !values)
+        return PELT_ERROR_MEMORY;
+    for (size_t j = 0; j < P; j++) {
+        float *translations = values + 7 * F * j, *rotations = translations + 3 * F;
+        for (size_t k = 0; k < F; k++) {
+            const double *pose = r->poses + 12 * ((first + k) * P + j);
+            float *q = rotations + 4 * k, along = 0;
+            for (size_t c = 0; c < 3; c++)
+                translations[3 * k + c] = (float)pose[9 + c];
+            px_quat_from_matrix(pose, q);
+            for (size_t c = 0; c < 4 && k > 0; c++)
+                along += q[c] * rotations[4 * (k - 1) + c];
+            for (size_t c = 0; c < 4 && along < 0; c++)
+                q[c] = -q[c];
+        }
+        pelt_track track = {.joint = model->skin.bone_joints[j], .key_count = (uint32_t)F, .times = clip->times};
+        tracks[2 * j] = tracks[2 * j + 1] = track;
+        tracks[2 * j].path = PELT_PATH_TRANSLATION, tracks[2 * j].width = 3, tracks[2 * j].values = translations;
+        tracks[2 * j + 1].path = PELT_PATH_ROTATION, tracks[2 * j + 1].width = 4, tracks[2 * j + 1].values = rotations;
+    }
+    motion->tracks = tracks;
+    motion->track_count = (uint32_t)(2 * P);
+    return PELT_OK;
+}
+
+pelt_result px_rigid_write(const px_rigid *r, pelt_model *model, const uint32_t *motions) {
+    size_t P = r->bone_count, joints = model->skeleton.joint_count, first = 0;
+    pelt_transform *rest = pelt_model_alloc(r->context, model, joints, sizeof *rest);
+    pelt_affine *binds = pelt_model_alloc(r->context, model, P, sizeof *binds);
+    if (!rest || !binds)
+        return PELT_ERROR_MEMORY;
+    memcpy(rest, model->skeleton.rest, joints * sizeof *rest);
+    for (size_t j = 0; j < P; j++) {
+        pelt_transform *at = &rest[model->skin.bone_joints[j]];
+        *at = px_transform_identity();
+        binds[j] = px_affine_identity();
+        for (size_t c = 0; c < 3; c++) {
+            at->translation[c] = (float)r->pivots[3 * j + c];
+            binds[j].m[4 * c + 3] = -at->translation[c];
+        }
+    }
+    model->skeleton.rest = rest;
+    model->skin.inverse_binds = binds;
+    for (uint32_t n = 0; n < model->clip_count; n++) {
+        if (model->clips[n].frame_count > 0)
+            PX_TRY(write_motion(r, model, &model->clips[n], first, &model->motions[motions[n]]));
+        first += model->clips[n].frame_count;
+    }
+    return px_rigid_write_vertices(r, model);
+}
+
+pelt_result px_rigid_write_vertices(const px_rigid *r, pelt_model *model) {
+    size_t N = model->mesh.vertex_count;
+    float *positions = pelt_model_alloc(r->context, model, 3 * N, sizeof *positions);
+    float *weights = pelt_model_alloc(r->context, model, K * N, sizeof *weights);
+    uint16_t *bones = pelt_model_alloc(r->context, model, K * N, sizeof *bones);
+    if (!positions || !weights || !bones)
+        return PELT_ERROR_MEMORY;
+    for (size_t v = 0; v < N; v++) {
+        size_t i = pelt_vertex_class(&model->mesh.weld, v), used = 0;
+        memcpy(positions + 3 * v, r->rest + 3 * i, 3 * sizeof *positions);
+        for (size_t a = 0; a < K; a++) { /* largest first */
+            size_t place = used;
+            float weight = r->weights[K * i + a];
+            if (!(weight > 0))
+                continue;
+            for (; place > 0 && weights[K * v + place - 1] < weight; place--) {
+                weights[K * v + place] = weights[K * v + place - 1];
+                bones[K * v + place] = bones[K * v + place - 1];
+            }
+            weights[K * v + place] = weight;
+            bones[K * v + place] = r->bones[K * i + a];
+            used++;
+        }
+    }
+    model->mesh.positions = positions;
+    model->skin.weights = weights;
+    model->skin.bones = bones;
+    model->skin.influence_count = K;
+    return PELT_OK;
+}
