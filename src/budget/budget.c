@@ -11,7 +11,6 @@
 
 #include "budget/rigid.h"
 #include "budget/thin.h"
-#include "core/math3.h"
 #include "io/meshopt.h"
 #include "io/precision.h"
 
