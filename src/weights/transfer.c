@@ -44,7 +44,7 @@ typedef struct transfer {
     px_weight_table table;   /* of the target */
     uint8_t *known;          /* [target row] 1: it has a match */
     double *distances;       /* [target row] distance of its match */
-    double *offsets;         /* [target row] the same, < 0 where it lies below the surface of the source */
+    double *offsets;         /* [target row] the same, < 0 below the surface of the source; first, votes for `flips` */
     uint32_t *shells;        /* [target row] its connected component */
     double *flips;           /* [shell] −1: its triangles are turned the other way round; else 1 */
     uint32_t *shell_matches; /* [shell] rows with a match */
@@ -181,21 +181,35 @@ static pelt_result find_shells(transfer *t, const px_neighbours *n) {
     return PELT_OK;
 }
 
-/* Open cloth may be modelled inside out: turns the normals of a shell round if, at the nearest points, most of them are
- * opposite to those of the source. `flips` counts votes first. */
-static void orient_shells(transfer *t) {
-    for (uint32_t r = 0; r < t->to->mesh.weld.count; r++) {
+/* Votes of rows: above 0 if the normals at the nearest point agree, below 0 if they are opposite. */
+static pelt_result vote_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    transfer *t = user;
+    for (size_t row = first; row < first + count; row++) {
         double p[3];
         px_surface_point nearest;
-        seeker s = {&t->source, t->target.normals + 3 * (size_t)r, 1, 0};
-        row_place(&t->target, r, p);
+        seeker s = {&t->source, t->target.normals + 3 * row, 1, 0};
+        row_place(&t->target, row, p);
         if (!px_surface_nearest(&t->tree, p, t->desc->distance * t->diagonal, NULL, NULL, &nearest))
             continue;
         double cosine = normal_cosine(&s, &nearest);
-        t->flips[t->shells[r]] += cosine >= t->cosine ? FLIP_VOTES : cosine <= -t->cosine ? -1 : 0;
+        t->offsets[row] = cosine >= t->cosine ? FLIP_VOTES : cosine <= -t->cosine ? -1 : 0;
     }
-    for (uint32_t r = 0; r < t->to->mesh.weld.count; r++)
-        t->flips[r] = t->flips[r] < 0 ? -1 : 1;
+    return PELT_OK;
+}
+
+/* Open cloth may be modelled inside out: turns the normals of a shell round if, at the nearest points, most of them are
+ * opposite to those of the source. */
+static pelt_result orient_shells(transfer *t) {
+    uint32_t count = t->to->mesh.weld.count;
+    PX_TRY(px_parallel(t->context, NULL, count, ROW_BLOCK, vote_block, t));
+    for (uint32_t r = 0; r < count; r++) {
+        t->flips[t->shells[r]] += t->offsets[r];
+        t->offsets[r] = 0;
+    }
+    for (uint32_t s = 0; s < count; s++)
+        t->flips[s] = t->flips[s] < 0 ? -1 : 1;
+    return PELT_OK;
 }
 
 /* ---- Matches of rows -------------------------------------------------------------------------------------- */
@@ -391,7 +405,7 @@ static pelt_result find_weights(transfer *t, uint32_t influences, pelt_transfer_
     PX_TRY(px_weight_table_make(t->arena, count, PX_WEIGHT_CAPACITY, &t->table));
     PX_TRY(px_neighbours_make(t->arena, mesh, &mesh->weld, &neighbours));
     PX_TRY(find_shells(t, &neighbours));
-    orient_shells(t);
+    PX_TRY(orient_shells(t));
     PX_TRY(px_parallel(t->context, "match", count, ROW_BLOCK, match_block, t));
     tell_matches(t, report);
     PX_TRY(fit_weights(t, &neighbours, influences));
