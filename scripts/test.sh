@@ -11,7 +11,8 @@
 # take long.
 #
 # --all adds what is slow or needs other programs: every test of the library and of the program under tsan, interruptions at 20 times
-# as many places, the whole gauntlet, all of interop, other build switches, and MINUTES=5 of every fuzz target; each is one test.
+# as many places, the whole gauntlet, all of interop, results on a CPU without AVX (by qemu, where it is installed), other build
+# switches, and MINUTES=5 of every fuzz target; each is one test.
 #
 # The end is a summary with a line for each part. Its last line is `N passed, N failed`, with `, N skipped` behind when tests
 # had no data to run on; fails when anything failed.
@@ -67,6 +68,12 @@ covered() {
     awk -v least="$1" '{ exit !($1 >= least) }' <<<"$all"
 }
 
+# without_avx: the table of tests/same_bytes.sh on an older CPU.
+without_avx() {
+    command -v qemu-x86_64-static >/dev/null || { echo "skipped: no qemu-x86_64-static (package qemu-user-static)"; return 77; }
+    tests/same_bytes.sh "${programs[@]}" qemu-x86_64-static -cpu Nehalem
+}
+
 build coverage && find build/coverage -name '*.gcda' -delete && run coverage -R '^(test_|replay_)' &&
     one "coverage: 85 % of lines" covered 85
 build dev-clang && run dev-clang -E '^(test_|replay_)'
@@ -82,7 +89,8 @@ if [ "${1:-}" = --all ]; then
     build release &&
         one "interrupt: dense" node tests/interrupt/interrupt.mjs "${programs[@]}" build/release/lib/libfault.so --dense &&
         one "gauntlet: whole" node tests/gauntlet/gauntlet.mjs "${programs[@]}" build/release/bin/tool_pose &&
-        one "interop: whole" node tests/interop/interop.mjs "${programs[@]}" build/release/bin/tool_pose --rigs
+        one "interop: whole" node tests/interop/interop.mjs "${programs[@]}" build/release/bin/tool_pose --rigs &&
+        one "same bytes without AVX" without_avx
     [ ! -x scripts/test-switches.sh ] || one "build switches" scripts/test-switches.sh
     one "fuzz: ${MINUTES:-5} min each" scripts/fuzz.sh "${MINUTES:-5}"
 fi
