@@ -214,17 +214,8 @@ static void swap_rounds(prefer *f) {
 
 /* Diagonal of the box around the first example. */
 static double example_size(const prefer *f) {
-    const float *positions = f->examples[0].positions;
-    double square = 0;
-    for (size_t c = 0; c < 3; c++) {
-        float low = INFINITY, high = -INFINITY;
-        for (size_t i = 0; i < f->model->mesh.vertex_count; i++) {
-            low = fminf(low, positions[3 * i + c]);
-            high = fmaxf(high, positions[3 * i + c]);
-        }
-        square += (double)(high - low) * (double)(high - low);
-    }
-    return sqrt(square);
+    float low[3], high[3];
+    return px_box(f->examples[0].positions, f->model->mesh.vertex_count, low, high);
 }
 
 /* Writes the weights of the classes to a new skin. */

@@ -3,6 +3,19 @@
 #include "core/math3.h"
 #include "core/matrix3.h"
 
+pelt_result px_skeleton_extend(px_arena *memory, const pelt_skeleton *from, uint32_t added, pelt_skeleton *to) {
+    to->joint_count = from->joint_count + added;
+    to->names = PX_NEW(memory, const char *, to->joint_count);
+    to->parents = PX_NEW(memory, uint32_t, to->joint_count);
+    to->rest = PX_NEW(memory, pelt_transform, to->joint_count);
+    if (!to->names || !to->parents || !to->rest)
+        return PELT_ERROR_MEMORY;
+    memcpy(to->names, from->names, from->joint_count * sizeof *to->names);
+    memcpy(to->parents, from->parents, from->joint_count * sizeof *to->parents);
+    memcpy(to->rest, from->rest, from->joint_count * sizeof *to->rest);
+    return PELT_OK;
+}
+
 px_bone_node px_bone_node_make(const px_bone_kind *kind, uint32_t joint, const pelt_affine *inverse_bind,
                                const double pivot[3]) {
     px_bone_node node = {.kind = kind, .joint = joint, .pivot = {pivot[0], pivot[1], pivot[2]}};

@@ -23,6 +23,8 @@ typedef struct px_bone_node {
     px_bone_frame frame; /* B and C; set by px_keys_frame, for kinds that are not nested the identity */
 } px_bone_node;
 
+/* `to` := a copy of the joints of `from` in `memory`, with room for `added` more, which are not set. */
+pelt_result px_skeleton_extend(px_arena *memory, const pelt_skeleton *from, uint32_t added, pelt_skeleton *to);
 /* A bone of this kind with this pivot, whose host has this inverse bind matrix; `frame` is the identity. */
 px_bone_node px_bone_node_make(const px_bone_kind *kind, uint32_t joint, const pelt_affine *inverse_bind,
                                const double pivot[3]);

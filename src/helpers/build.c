@@ -2,6 +2,7 @@
  * matrix puts it: without tracks it moves as the bone does. */
 #include "core/frames.h"
 #include "core/math3.h"
+#include "core/mesh.h"
 #include "decompose/nodes.h"
 #include "helpers/helpers.h"
 
@@ -42,17 +43,9 @@ static void joint_place(const pelt_model *model, uint32_t bone, double out[3]) {
 }
 
 static void find_reach(build *b) {
-    const pelt_mesh *mesh = &b->model->mesh;
-    double square = 0;
-    for (size_t c = 0; c < 3; c++) {
-        float low = INFINITY, high = -INFINITY;
-        for (size_t i = 0; i < mesh->vertex_count; i++) {
-            low = fminf(low, mesh->positions[3 * i + c]);
-            high = fmaxf(high, mesh->positions[3 * i + c]);
-        }
-        square += (double)(high - low) * (double)(high - low);
-    }
-    b->reach = square > 0 ? 0.5 * sqrt(square) : 1;
+    float low[3], high[3];
+    double size = px_box(b->model->mesh.positions, b->model->mesh.vertex_count, low, high);
+    b->reach = size > 0 ? 0.5 * size : 1;
 }
 
 static pelt_result make_nodes(build *b) {
@@ -146,15 +139,7 @@ static pelt_result build_skeleton(build *b) {
     const pelt_skeleton *old = &b->model->skeleton;
     bool nested = b->nodes[0].kind->nested;
     pelt_skeleton *s = &b->skeleton;
-    s->joint_count = old->joint_count + (nested ? 2 : 1) * b->node_count;
-    s->names = PX_NEW(b->memory, const char *, s->joint_count);
-    s->parents = PX_NEW(b->memory, uint32_t, s->joint_count);
-    s->rest = PX_NEW(b->memory, pelt_transform, s->joint_count);
-    if (!s->names || !s->parents || !s->rest)
-        return PELT_ERROR_MEMORY;
-    memcpy(s->names, old->names, old->joint_count * sizeof *s->names);
-    memcpy(s->parents, old->parents, old->joint_count * sizeof *s->parents);
-    memcpy(s->rest, old->rest, old->joint_count * sizeof *s->rest);
+    PX_TRY(px_skeleton_extend(b->memory, old, (nested ? 2 : 1) * b->node_count, s));
     for (uint32_t h = 0; h < b->node_count; h++) {
         const px_bone_node *node = &b->nodes[h];
         double matrix[12];

@@ -7,6 +7,7 @@
  * well as a moves with c and b with d (px_helper_cover). Pairs are chosen greedily by what they serve.
  */
 #include "core/math3.h"
+#include "core/mesh.h"
 #include "core/skin.h"
 #include "helpers/helpers.h"
 
@@ -151,16 +152,9 @@ static double divide(const px_helper_plan *plan, pair_energy *pairs, uint32_t co
 
 static double rounding(const px_helper_plan *plan) {
     const pelt_mesh *mesh = &plan->model->mesh;
-    double square = 0;
-    for (size_t c = 0; c < 3; c++) {
-        float low = INFINITY, high = -INFINITY;
-        for (size_t i = 0; i < mesh->vertex_count; i++) {
-            low = fminf(low, mesh->positions[3 * i + c]);
-            high = fmaxf(high, mesh->positions[3 * i + c]);
-        }
-        square += (double)(high - low) * (double)(high - low);
-    }
-    return ROUNDING * ROUNDING * square * plan->classes.count;
+    float low[3], high[3];
+    double step = ROUNDING * px_box(mesh->positions, mesh->vertex_count, low, high);
+    return step * step * plan->classes.count;
 }
 
 /* ---- Choice ----------------------------------------------------------------------------------------------- */

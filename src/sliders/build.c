@@ -203,15 +203,7 @@ static pelt_result add_tracks(build *b, const built_bone *bone, const float *wei
 static pelt_result build_skeleton(build *b) {
     const pelt_skeleton *old = &b->model->skeleton;
     pelt_skeleton *s = &b->skeleton;
-    s->joint_count = old->joint_count + 2 * b->bone_count;
-    s->names = PX_NEW(b->memory, const char *, s->joint_count);
-    s->parents = PX_NEW(b->memory, uint32_t, s->joint_count);
-    s->rest = PX_NEW(b->memory, pelt_transform, s->joint_count);
-    if (!s->names || !s->parents || !s->rest)
-        return PELT_ERROR_MEMORY;
-    memcpy(s->names, old->names, old->joint_count * sizeof *s->names);
-    memcpy(s->parents, old->parents, old->joint_count * sizeof *s->parents);
-    memcpy(s->rest, old->rest, old->joint_count * sizeof *s->rest);
+    PX_TRY(px_skeleton_extend(b->memory, old, 2 * b->bone_count, s));
     for (uint32_t n = 0; n < b->bone_count; n++) {
         const built_bone *bone = &b->bones[n];
         uint32_t inner = bone->node.joint, outer = inner - 1;
