@@ -277,11 +277,11 @@ static void copies(void **state) {
     desc.source = "vertices(441)";
     test_fails(&test, pelt_weights_copy(test.context, model, &scope, &desc, NULL), PELT_ERROR_INPUT, "indices");
     desc.source = "box(0 0 0 -1 0 0)";
-    test_fails(&test, pelt_weights_copy(test.context, model, &scope, &desc, NULL), PELT_ERROR_INPUT, "corner");
+    test_fails(&test, pelt_weights_copy(test.context, model, &scope, &desc, NULL), PELT_ERROR_USAGE, "corner");
     desc.source = "sphere(90 0 0 1)";
     test_fails(&test, pelt_weights_copy(test.context, model, &scope, &desc, NULL), PELT_ERROR_INPUT, "no vertices");
     desc.source = "sphere(0 0 0)";
-    test_fails(&test, pelt_weights_copy(test.context, model, &scope, &desc, NULL), PELT_ERROR_INPUT, "radius");
+    test_fails(&test, pelt_weights_copy(test.context, model, &scope, &desc, NULL), PELT_ERROR_USAGE, "radius");
     desc.source = "nothing";
     test_fails(&test, pelt_weights_copy(test.context, model, &scope, &desc, NULL), PELT_ERROR_INPUT, "no part");
     pelt_model_destroy(model);

@@ -111,13 +111,13 @@ static pelt_result parse_views(pelt_context *context, const char *text, uint32_t
 /* One "+REGION" or "-REGION". */
 static pelt_result parse_stroke(pelt_binding *b, const char *text, size_t length, px_voxel_paint *paint) {
     const px_bind_subject *s = &b->subject;
-    px_bind_region region;
+    px_region region;
     uint8_t *rows, *triangles;
     uint32_t count;
     if (length < 2 || (text[0] != '+' && text[0] != '-'))
         return px_fail(b->context, PELT_ERROR_USAGE, "paint %.*s: begin with + to add or - to remove voxels",
                        (int)length, text);
-    PX_TRY(px_bind_region_parse(b->context, "paint", text + 1, length - 1, &region));
+    PX_TRY(px_region_parse(b->context, "paint", text + 1, length - 1, &region));
     *paint = (px_voxel_paint){.add = text[0] == '+', .kind = PX_PAINT_TRIANGLES};
     memcpy(paint->numbers, region.numbers, sizeof paint->numbers);
     if (region.kind == PX_REGION_BOX || region.kind == PX_REGION_SPHERE) {

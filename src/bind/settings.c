@@ -120,7 +120,7 @@ static pelt_result read_locks(const reader *r) {
 
 /* One "REGION=VALUE" of a list. */
 typedef struct pair {
-    px_bind_region region;
+    px_region region;
     const char *value;
     size_t value_length;
     uint8_t *rows;  /* [class] 1: in the region */
@@ -142,7 +142,7 @@ static pelt_result read_pair(const reader *r, const char *option, const char *hi
         return px_fail(r->context, PELT_ERROR_USAGE, "%s %.*s: give a part or material and %s", option, (int)length,
                        text, hint);
     *out = (pair){.value = text + divide, .value_length = length - divide};
-    PX_TRY(px_bind_region_parse(r->context, option, text, end, &out->region));
+    PX_TRY(px_region_parse(r->context, option, text, end, &out->region));
     uint32_t kind = out->region.kind;
     pelt_result result =
         px_bind_region_rows(r->arena, r->context, r->s, r->desc, option, &out->region, &out->rows, &out->count);

@@ -16,7 +16,7 @@ static pelt_result source_rows(px_edit *edit, const char *text, uint8_t **rows) 
         memcpy(*rows, edit->fixed, edit->table.row_count);
         return PELT_OK;
     }
-    PX_TRY(px_regions_mark(edit->context, edit->model, "source", text, marks));
+    PX_TRY(px_regions_mark(edit->context, &edit->model->mesh, "source", text, marks));
     uint32_t found = 0;
     for (uint32_t i = 0; i < vertex_count; i++) {
         (*rows)[edit->mesh.weld.of[i]] |= marks[i];

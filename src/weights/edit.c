@@ -47,7 +47,7 @@ static pelt_result freeze_others(px_edit *edit, const char *regions) {
     uint8_t *wanted = PX_NEW(edit->arena, uint8_t, mesh->vertex_count);
     if (!wanted)
         return PELT_ERROR_MEMORY;
-    PX_TRY(px_regions_mark(edit->context, edit->model, "parts", regions, wanted));
+    PX_TRY(px_regions_mark(edit->context, &edit->model->mesh, "parts", regions, wanted));
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
         edit->frozen[i] |= !wanted[i];
     return PELT_OK;
