@@ -30,6 +30,8 @@ static const pelt_option own_options[] = {
     {"max-error", 0, PELT_OPTION_TEXT, PELT_FIELD(decompose_settings, max_error), NULL, 0, 0, NULL, "LENGTH",
      "smallest compressed file in which no vertex is farther off: 1mm, 0.5cm (units are metres), 1% of the size, or a "
      "number in units of the file"},
+    {"smallest", 0, PELT_OPTION_FLAG, PELT_FIELD(decompose_settings, smallest), NULL, 0, 0, NULL, NULL,
+     "with --max-error: fewer bytes, an uneven surface, and normals only where the source has some"},
 };
 static OPTION_TABLE(own_table, own_options)
 
@@ -215,6 +217,7 @@ static exit_code check_options(const cli_session *session, const decompose_setti
                            d->weight_solver == PELT_WEIGHT_SOLVER_TSVD ? "tsvd" : "bounded");
     bool budget = s->budget || s->max_error;
     const idle_options rules[] = {
+        {!s->max_error, "smallest", "without --max-error"},
         {!s->to_sliders, "combination moves morphs keep normal-weight no-clips fit-motions compress",
          "without --sliders"},
         {s->to_sliders,

@@ -23,6 +23,7 @@ typedef struct decompose_settings {
     bool sparse;
     const char *budget;    /* --budget */
     const char *max_error; /* --max-error */
+    bool smallest;         /* --smallest */
 } decompose_settings;
 
 /* One run. */

@@ -76,6 +76,7 @@ pelt_result decompose_in_budget(decompose_work *w) {
     if (w->settings->budget)
         parse_limits(w->session, w->settings->budget, &desc, &bad, &length);
     desc.one_kind = option_given(w->session, "transforms");
+    desc.smallest = w->settings->smallest;
     for (uint32_t c = 0; w->settings->max_error && c < w->model->clip_count && result == PELT_OK; c++)
         if (w->model->clips[c].frame_count > 0 && still.frame_count == 0)
             result = pelt_compare_clips(context, &w->model->clips[c], &w->model->clips[c], NULL, &still, NULL);

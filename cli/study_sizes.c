@@ -18,6 +18,7 @@ static pelt_result measure_row(study_work *w, size_row *row) {
     pelt_budget_desc desc = pelt_budget_desc_default();
     pelt_model *model;
     desc.max_error = row->max_error;
+    desc.smallest = true; /* the other representations have no normals either */
     pelt_result result = pelt_model_borrow(context, w->source, &model);
     if (result == PELT_OK)
         result = pelt_decompose_budget(context, model, NULL, &desc, NULL, &row->skin);

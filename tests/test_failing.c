@@ -433,6 +433,7 @@ static pelt_result decompose_max_error(pelt_context *context, pelt_model *model,
     bones.iterations = 2;
     desc.bones = 2;
     desc.max_error = 1000;
+    desc.smallest = true;
     return judge_output(in_folder("out.glb"),
                         pelt_decompose_budget(context, model, &bones, &desc, in_folder("out.glb"), NULL), before);
 }

@@ -22,6 +22,9 @@ typedef struct pelt_budget_desc {
      * `bytes` must be 0 then. Default 0: the smallest E_rms within the budget */
     double max_error;
     bool one_kind; /* use only bones of `transforms` of pelt_decompose_desc; default false: rigid ones too */
+    /* with max_error: bytes count, the surface does not. Vertices lie anywhere within the distance, which makes the surface
+     * uneven, and normals are written only where the model has some. Default false */
+    bool smallest;
 } pelt_budget_desc;
 PELT_EXPERIMENTAL PELT_API const pelt_option_table *pelt_budget_options(void);
 PELT_EXPERIMENTAL PELT_API pelt_budget_desc pelt_budget_desc_default(void);
@@ -50,7 +53,7 @@ typedef struct pelt_budget_report {
 /* Decomposes all clips of the model as pelt_decompose does and writes `path`, a .glb (NULL: no file). `bones` has the settings of all
  * decompositions, of which `bones`, `error`, `influences` and `key_tolerance` are replaced; a rig and the method sma are
  * usage errors. The model receives the result; keys are not rounded.
- * With max_error normals are written only where the model has some. Needs a build with meshoptimizer. After a failure the
+ * Needs a build with meshoptimizer. After a failure the
  * model and the file are as they were. `bones`, `desc` and `report` may be NULL. */
 PELT_EXPERIMENTAL PELT_API pelt_result pelt_decompose_budget(pelt_context *context, pelt_model *model,
                                                              const pelt_decompose_desc *bones,

@@ -3,9 +3,9 @@
  *
  * Numbers of bones are tried on a ladder of ratio √2, refined around the best. For the smallest file of a given error the
  * fewest bones that reach it come first; more bones leave room for fewer keys and coarser numbers, so the ladder is
- * climbed while files shrink. Bones are rigid and fitted to the largest distance (rigid.c), and vertices are chosen that
- * encode to few bytes (rigid_vertices.c); where no number of rigid bones keeps the error, other kinds follow. For the
- * smallest error within a number of bytes the ladder is descended while the error falls. The animation is reduced once.
+ * climbed while files shrink. With desc.smallest, bones are rigid and fitted to the largest distance (rigid.c), and vertices
+ * are chosen that encode to few bytes (rigid_vertices.c); where no number of rigid bones keeps the error, other kinds
+ * follow. For the smallest error within a number of bytes the ladder is descended while the error falls. The animation is reduced once.
  */
 #include <pelt/budget.h>
 
@@ -29,6 +29,8 @@ static const pelt_option options[] = {
     {"max-error", 0, PELT_OPTION_REAL, FIELD(max_error), "0", 0, 1e30, NULL, "X",
      "largest distance of a vertex, in units of the file: the smallest file that keeps it; 0: the smallest error"},
     {"one-kind", 0, PELT_OPTION_FLAG, FIELD(one_kind), NULL, 0, 0, NULL, NULL, "use bones of one kind only"},
+    {"smallest", 0, PELT_OPTION_FLAG, FIELD(smallest), NULL, 0, 0, NULL, NULL,
+     "with max-error: fewer bytes, an uneven surface, and normals only where the source has some"},
 };
 
 PX_DESC(budget, options)
@@ -302,7 +304,7 @@ static pelt_result try_keys(budget *b, pelt_model *base, const pelt_decompose_re
 
 /* The smallest files have normals only where the source has. */
 static void leave_normals(const budget *b, pelt_model *solution) {
-    if (b->desc.max_error > 0 && !b->model->mesh.normals)
+    if (b->desc.smallest && !b->model->mesh.normals)
         solution->mesh.normals = solution->mesh.tangents = NULL;
 }
 
@@ -682,7 +684,7 @@ static pelt_result search(budget *b) {
     uint32_t given = b->bones.transforms;
     bool fits = (uint64_t)b->model->mesh.weld.count * b->frame_count <= RIGID_NUMBER_MAX;
     fits = fits && !b->bones.hierarchy && (given == PELT_TRANSFORMS_RIGID || !b->desc.one_kind);
-    if (b->desc.max_error > 0 && fits) {
+    if (b->desc.max_error > 0 && b->desc.smallest && fits) {
         PX_TRY(search_rigid(b));
         if (b->best)
             return PELT_OK;
