@@ -5,7 +5,9 @@ target_compile_options(pelt_flags INTERFACE
     -Wwrite-strings -Wundef -Wvla -Wconversion -Wno-sign-conversion
     $<$<C_COMPILER_ID:Clang>:-Wno-gnu-zero-variadic-macro-arguments -Wno-implicit-float-conversion>
     $<$<C_COMPILER_ID:GNU>:-Wno-float-conversion>
-    -fvisibility=hidden -ffp-contract=off -fno-math-errno -fno-trapping-math)
+    -fvisibility=hidden -ffp-contract=off -fno-math-errno -fno-trapping-math
+    # gcc 12 loses the rounding of (double)(float)x where it joins statements to vectors: results would depend on the compiler.
+    $<$<C_COMPILER_ID:GNU>:-fno-tree-slp-vectorize>)
 target_compile_definitions(pelt_flags INTERFACE _GNU_SOURCE)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64" AND CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_C_COMPILER_VERSION VERSION_LESS 13)
     # gcc 12 ends with an internal error when it vectorises sums of these.
