@@ -265,7 +265,7 @@ static void large_eigenvalues(void **state) {
     test_begin(&test, 2);
     test_random random = {8};
     for (size_t t = 0; t < sizeof sizes / sizeof sizes[0]; t++)
-        for (int kind = 0; kind < 4; kind++) {
+        for (int kind = 0; kind < 5; kind++) {
             size_t n = sizes[t];
             px_matrix basis = px_matrix_of(q, n, n), rows = px_matrix_of(vectors, n, n);
             fill(&random, vectors, n * n);
@@ -278,7 +278,9 @@ static void large_eigenvalues(void **state) {
                 wanted[e] = kind == 0   ? pow(10, 12 * (x - 1))
                             : kind == 1 ? floor(4 * x)
                             : kind == 2 ? x > 0.9
-                                        : x - 0.5;
+                            : kind == 3 ? x - 0.5
+                                        : pow(10, 40 * (x - 1)); /* most below the rounding of the largest */
+                ;
                 for (size_t c = 0; c < n; c++)
                     product[e * n + c] = wanted[e] * q[e * n + c];
             }
@@ -298,6 +300,29 @@ static void large_eigenvalues(void **state) {
             for (size_t e = 0; e < n * n; e++)
                 assert_true(fabs(product[e] - (e % (n + 1) == 0)) <= tolerance);
         }
+    test_end(&test);
+}
+
+/* Gram matrices of low rank: most eigenvalues are rounding errors of the others, which the iteration must not try to resolve. */
+static void gram_eigenvalues(void **state) {
+    (void)state;
+    enum { N = 350 };
+    static double a[N * N], vectors[N * N], product[N * N], values[N];
+    test_context test;
+    test_begin(&test, 1);
+    test_random random = {11};
+    for (size_t rank = 4; rank <= 64; rank *= 2) {
+        fill(&random, vectors, N * rank);
+        for (size_t e = 0; e < N * rank; e++)
+            vectors[e] *= pow(10, -3 * (double)(e % rank) / (double)rank) * (e / rank % 3 == 0 ? 1e-8 : 1);
+        px_syrk(1, px_matrix_of(vectors, N, rank), 0, px_matrix_of(a, N, N));
+        memcpy(vectors, a, sizeof a);
+        test_ok(&test, px_symmetric_eigen(test.context, px_matrix_of(vectors, N, N), values));
+        px_gemm(1, px_matrix_of(vectors, N, N), px_matrix_of(a, N, N), 0, px_matrix_of(product, N, N));
+        double tolerance = 20 * DBL_EPSILON * sqrt((double)N) * values[N - 1];
+        for (size_t e = 0; e < N * N; e++)
+            assert_true(fabs(product[e] - values[e / N] * vectors[e]) <= tolerance);
+    }
     test_end(&test);
 }
 
@@ -564,14 +589,23 @@ static void inverses(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),         cmocka_unit_test(products_of_parts),
-        cmocka_unit_test(squares),          cmocka_unit_test(cholesky_solves),
-        cmocka_unit_test(cholesky_refuses), cmocka_unit_test(eigenvalues),
-        cmocka_unit_test(singular_values),  cmocka_unit_test(lack_of_memory),
-        cmocka_unit_test(many_threads),     cmocka_unit_test(small_matrices),
-        cmocka_unit_test(polar_is_nearest), cmocka_unit_test(special_small_matrices),
-        cmocka_unit_test(inverses),         cmocka_unit_test(large_eigenvalues),
-        cmocka_unit_test(kernels_agree),    cmocka_unit_test(graded_singular_values),
+        cmocka_unit_test(products),
+        cmocka_unit_test(products_of_parts),
+        cmocka_unit_test(squares),
+        cmocka_unit_test(cholesky_solves),
+        cmocka_unit_test(cholesky_refuses),
+        cmocka_unit_test(eigenvalues),
+        cmocka_unit_test(singular_values),
+        cmocka_unit_test(lack_of_memory),
+        cmocka_unit_test(many_threads),
+        cmocka_unit_test(small_matrices),
+        cmocka_unit_test(polar_is_nearest),
+        cmocka_unit_test(special_small_matrices),
+        cmocka_unit_test(inverses),
+        cmocka_unit_test(large_eigenvalues),
+        cmocka_unit_test(gram_eigenvalues),
+        cmocka_unit_test(kernels_agree),
+        cmocka_unit_test(graded_singular_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

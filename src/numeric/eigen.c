@@ -183,10 +183,10 @@ static void step(eigen_problem *p, size_t l, size_t m) {
 
 static pelt_result iterate(eigen_problem *p) {
     size_t n = p->n;
-    double negligible = 0; /* far below the rounding errors of the tridiagonal form */
+    double negligible = 0; /* rounding error of the largest elements: a step leaves as much in all smaller ones */
     p->e[n - 1] = 0;
     for (size_t r = 0; r < n; r++)
-        negligible = fmax(negligible, 0.01 * DBL_EPSILON * (fabs(p->d[r]) + fabs(p->e[r])));
+        negligible = fmax(negligible, 0.5 * DBL_EPSILON * (fabs(p->d[r]) + fabs(p->e[r])));
     for (size_t l = 0; l < n; l++)
         for (int iteration = 0;; iteration++) {
             size_t m = l;
