@@ -119,7 +119,7 @@ static void report(cli_session *session, const bake_settings *settings, const pe
 }
 
 static exit_code bake(cli_session *session, const bake_settings *settings, pelt_model *model) {
-    double start = now();
+    double start = px_seconds();
     cli_animation animation;
     exit_code code = choose_animation(session, model, settings->motion, true, &animation);
     if (code != EXIT_DONE)
@@ -141,7 +141,7 @@ static exit_code bake(cli_session *session, const bake_settings *settings, pelt_
         result = save_frames(session, model, settings->output, settings->mesh, &save);
     if (result != PELT_OK)
         return session_fail(session, result);
-    report(session, settings, &model->clips[save.clip], now() - start);
+    report(session, settings, &model->clips[save.clip], px_seconds() - start);
     report_page(session, model, &model->clips[save.clip], 1, settings->helpers.fps);
     return EXIT_DONE;
 }

@@ -124,11 +124,11 @@ static pelt_result write_model(bind_work *w) {
     w->report = pelt_binding_report(w->binding);
     if (!w->settings->bind.fit)
         w->report.fit.inside_before = w->report.fit.inside_after = w->inside;
-    double start = now();
+    double start = px_seconds();
     pelt_save_desc save = pelt_save_desc_default();
     save.weights = w->settings->format;
     pelt_result result = pelt_save(context, w->model, w->settings->output, &save);
-    w->seconds_write = now() - start;
+    w->seconds_write = px_seconds() - start;
     if (result == PELT_OK)
         result = bind_section_write(w);
     return result == PELT_OK ? bind_also_run(w) : result;
@@ -169,7 +169,7 @@ static bool has_skeleton(const pelt_model *model) {
 }
 
 static exit_code work_all(bind_work *w, const char *const *args, size_t arg_count) {
-    double start = now();
+    double start = px_seconds();
     exit_code code = load(w, args, arg_count);
     if (code == EXIT_DONE)
         code = read_falloffs(w);
@@ -182,7 +182,7 @@ static exit_code work_all(bind_work *w, const char *const *args, size_t arg_coun
     }
     if (code != EXIT_DONE)
         return code;
-    w->seconds_load = now() - start;
+    w->seconds_load = px_seconds() - start;
     w->desc.skeleton = w->rig;
     code = check_fit(w);
     if (code != EXIT_DONE)
@@ -192,7 +192,7 @@ static exit_code work_all(bind_work *w, const char *const *args, size_t arg_coun
         return code;
     if (result == PELT_OK)
         result = write_model(w);
-    w->seconds_total = now() - start;
+    w->seconds_total = px_seconds() - start;
     if (result == PELT_OK) {
         bind_report(w);
         pelt_page_desc *page = report_page(w->session, w->model, NULL, 0, 30);

@@ -7,7 +7,7 @@
 /* Reads --paint-file: one stroke per line; a line that begins with # is a comment. */
 static exit_code read_paint(bind_work *w) {
     exit_code code = read_text(w->session, w->settings->paint_file, "a list of regions", &w->paint);
-    for (char *line = w->paint; *line; line += strcspn(line, "\n"), line += *line != 0)
+    for (char *line = w->paint; line && *line; line += strcspn(line, "\n"), line += *line != 0)
         if (*line == '#')
             memset(line, ' ', strcspn(line, "\n"));
     w->desc.paint = w->paint;

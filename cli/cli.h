@@ -1,4 +1,4 @@
-/* Declarations shared by the files of the command-line program. It uses only the library's public headers.
+/* Declarations shared by the files of the command-line program. It uses only the library's public headers and the platform layer.
  *
  *   main.c      the table of verbs, signals, exit codes
  *   args.c      command-line parser, driven by option tables
@@ -15,6 +15,8 @@
  */
 #ifndef PELT_CLI_H
 #define PELT_CLI_H
+
+#include "core/platform.h"
 
 #include <pelt/pelt.h>
 
@@ -156,8 +158,6 @@ struct cli_session {
 exit_code session_fail(cli_session *session, pelt_result result);
 /* The exit code for a result; prints nothing. */
 exit_code session_exit_code(pelt_result result);
-/* Whether Ctrl-C was pressed. */
-bool session_interrupted(void);
 
 /* Allocate zeroed memory, resize, or format text. The caller frees the result. Out of memory ends the program. */
 void *must_alloc(size_t count, size_t size);
@@ -165,6 +165,15 @@ _Noreturn void end_without_memory(void);
 void *must_resize(void *pointer, size_t count, size_t size);
 char *must_format(const char *format, ...) PELT_PRINTF(1, 2);
 char *must_format_list(const char *format, va_list list) PELT_PRINTF(1, 0);
+
+/* A text that grows; {0} is empty. data is freed by the caller. */
+typedef struct cli_text {
+    char *data;
+    size_t size, capacity; /* bytes, without and with the final 0 */
+} cli_text;
+/* Cuts the next item off a list divided by commas; NULL: no more. */
+char *next_item(char **list);
+void text_add(cli_text *text, const char *format, ...) PELT_PRINTF(2, 3);
 
 /* ---- args.c ----------------------------------------------------------------------------------------------- */
 
@@ -286,7 +295,9 @@ exit_code output_rig(cli_session *session, const char *path);
 
 /* ---- values.c --------------------------------------------------------------------------------------------- */
 
-/* Reads a text file; `what` it holds, for messages: "a mapping". *text is freed by the caller, also after a failure. */
+/* Contents of a file of at most 16 MB, with a 0 behind them, freed by the caller; NULL, with errno, if it cannot be read. */
+char *file_text(const char *path);
+/* Reads a text file; `what` it holds, for messages: "a mapping". *text is freed by the caller; NULL after a failure. */
 exit_code read_text(cli_session *session, const char *path, const char *what, char **text);
 bool is_picture(const char *path);
 /* Reads a number per vertex into out [vertex]: from a file (an image sampled at the UVs, or a list of numbers), or from
@@ -318,8 +329,6 @@ void terminal_clear(void);
 bool terminal_colours(FILE *stream);
 /* Makes text from files safe for a terminal, in place: control characters become '?'. */
 void make_printable(char *text);
-/* Monotonic time in seconds; only differences are meaningful. */
-double now(void);
 
 /* ---- json.c ----------------------------------------------------------------------------------------------- */
 

@@ -161,7 +161,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
         code = options_check(session, rules, COUNT(rules));
     if (code != EXIT_DONE)
         return code;
-    double start = now();
+    double start = px_seconds();
     pelt_model *model;
     pelt_result result = pelt_load(session->context, args, input_count, &settings->load, &model);
     if (result != PELT_OK)
@@ -170,7 +170,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     pelt_compress_report compressed = {0};
     code = write_model(session, settings, model, path, format, &frames, &compressed);
     if (code == EXIT_DONE) {
-        report(session, model, path, format, frames, settings->compress ? &compressed : NULL, now() - start);
+        report(session, model, path, format, frames, settings->compress ? &compressed : NULL, px_seconds() - start);
         report_page(session, model, model->clips, model->clip_count, settings->fps);
     }
     keep_model(session, model);

@@ -177,7 +177,7 @@ static exit_code correct(work *w) {
     }
     if (result != PELT_OK)
         return session_fail(w->session, result);
-    double seconds = now() - w->start;
+    double seconds = px_seconds() - w->start;
     report_json(w, seconds);
     report_table(w, seconds);
     if (w->desc.error == 0 || w->difference.error_rms <= 1.001 * w->desc.error) /* 0.1 % for rounding to floats */
@@ -188,7 +188,7 @@ static exit_code correct(work *w) {
 
 static exit_code correct_by_time(cli_session *session, const correct_settings *settings, const char *const *args,
                                  size_t arg_count) {
-    work w = {.session = session, .settings = settings, .desc = settings->correct, .start = now()};
+    work w = {.session = session, .settings = settings, .desc = settings->correct, .start = px_seconds()};
     if (w.desc.error > 0 && !option_given(session, "rank"))
         w.desc.rank = PELT_CORRECT_RANK_MAX;
     const idle_options rule = {!w.desc.normals && w.desc.normal_rank == 0, "normal-rule",

@@ -379,7 +379,7 @@ static exit_code correct(work *w) {
     }
     if (result != PELT_OK)
         return session_fail(w->session, result);
-    double seconds = now() - w->start, error = w->report.errors[w->report.mode_count];
+    double seconds = px_seconds() - w->start, error = w->report.errors[w->report.mode_count];
     report_json(w, seconds);
     report_table(w, seconds);
     warn_of_poses(w);
@@ -400,7 +400,7 @@ static exit_code check_exact(cli_session *session, const pelt_eigenskin_desc *de
 
 exit_code correct_by_pose(cli_session *session, const correct_settings *settings, const char *const *args,
                           size_t arg_count) {
-    work w = {.session = session, .settings = settings, .desc = settings->eigenskin, .start = now()};
+    work w = {.session = session, .settings = settings, .desc = settings->eigenskin, .start = px_seconds()};
     if (w.desc.error > 0 && !option_given(session, "modes"))
         w.desc.modes = w.desc.max_per_vertex && w.desc.max_per_vertex < PELT_EIGENSKIN_MODES_MAX
                            ? w.desc.max_per_vertex

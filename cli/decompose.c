@@ -183,17 +183,8 @@ static exit_code load_rest(decompose_work *w) {
 
 /* The text itself, or the contents of the file that it names. */
 static const char *names_or_file(const char *text, char **list) {
-    FILE *file = text ? fopen(text, "rb") : NULL;
-    if (!file)
-        return text;
-    size_t size = 0, got;
-    do {
-        *list = must_resize(*list, size + 4097, 1);
-        size += got = fread(*list + size, 1, 4096, file);
-    } while (got > 0);
-    (*list)[size] = 0;
-    fclose(file);
-    return *list;
+    *list = text ? file_text(text) : NULL;
+    return *list ? *list : text;
 }
 
 static exit_code load_known(decompose_work *w) {
@@ -292,14 +283,14 @@ static pelt_result decompose_and_write(decompose_work *w) {
                        "not in the result: the mesh is that of the animation; give the rig as the input to keep them");
     if (budget)
         return decompose_measure(w);
-    double start = now();
+    double start = px_seconds();
     pelt_save_desc save = pelt_save_desc_default();
     save.weights = w->settings->corrected.weights;
     save.sparse = w->settings->sparse;
     save.skip_clips = true;
     save.player_influences = target_at(w->settings->target)->played;
     result = pelt_save(context, w->model, w->settings->output, &save);
-    w->seconds_write = now() - start;
+    w->seconds_write = px_seconds() - start;
     w->bytes_out = written_size(w->settings->output, 0);
     return result == PELT_OK ? decompose_measure(w) : result;
 }
@@ -364,12 +355,12 @@ void decompose_free(decompose_work *w) {
 }
 
 static exit_code decompose(decompose_work *w) {
-    double start = now();
+    double start = px_seconds();
     exit_code code = load_input(w);
-    w->seconds_load = now() - start;
+    w->seconds_load = px_seconds() - start;
     if (code == EXIT_DONE)
         code = decompose_clips(w);
-    w->seconds_total = now() - start;
+    w->seconds_total = px_seconds() - start;
     if (code != EXIT_DONE)
         return code;
     decompose_report(w);

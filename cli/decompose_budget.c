@@ -82,13 +82,13 @@ pelt_result decompose_in_budget(decompose_work *w) {
             result = pelt_compare_clips(context, &w->model->clips[c], &w->model->clips[c], NULL, &still, NULL);
     if (w->settings->max_error)
         desc.max_error = parse_length(w->settings->max_error, 2 * still.ball.radius);
-    double start = now();
+    double start = px_seconds();
     if (result == PELT_OK)
         result = pelt_decompose_budget(context, w->model, &w->desc, &desc, w->settings->output, &w->budget);
     pelt_decompose_report *r = &w->report.decompose;
     r->bone_count = w->budget.chosen.bones;
     r->influence_count = desc.influences;
-    r->seconds_solve = now() - start;
+    r->seconds_solve = px_seconds() - start;
     w->bytes_out = written_size(w->settings->output, 0);
     return result;
 }

@@ -308,7 +308,7 @@ static void warn_all(const work *w) {
 /* ---- The verb --------------------------------------------------------------------------------------------- */
 
 static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
-    work w = {.session = session, .settings = given, .start = now()};
+    work w = {.session = session, .settings = given, .start = px_seconds()};
     exit_code code = output_rig(session, w.settings->output);
     if (code == EXIT_DONE)
         code = check(session, w.settings);
@@ -322,7 +322,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     if (code == EXIT_DONE && result != PELT_OK)
         code = session_fail(session, result);
     if (code == EXIT_DONE) {
-        double seconds = now() - w.start;
+        double seconds = px_seconds() - w.start;
         report_json(&w, seconds);
         report_table(&w, seconds);
         warn_all(&w);

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- Inputs ----------------------------------------------------------------------------------------------- */
 
@@ -337,8 +336,9 @@ char *pattern_path(const char *pattern, uint32_t number) {
 }
 
 static uint64_t file_size(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
+    uint64_t size;
+    px_path_look(path, &size);
+    return size;
 }
 
 uint64_t written_size(const char *path, uint32_t frame_count) {

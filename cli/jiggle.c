@@ -153,9 +153,9 @@ static exit_code simulate(jiggle_work *w) {
     w->simulate.source_motion = w->retarget.motion;
     w->simulate.matches = w->retarget.matches;
     w->simulate.retarget = &w->retarget.desc;
-    double start = now();
+    double start = px_seconds();
     pelt_result result = pelt_jiggle_simulate(w->session->context, w->rig, &w->simulate, &w->simulated);
-    w->seconds_simulate = now() - start;
+    w->seconds_simulate = px_seconds() - start;
     if (result != PELT_OK)
         return session_fail(w->session, result);
     w->retarget.report = w->simulated.retarget;
@@ -238,7 +238,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
                      .settings = settings,
                      .desc = settings->jiggle,
                      .simulate = settings->simulate,
-                     .start = now()};
+                     .start = px_seconds()};
     exit_code code = check_output(&w);
     if (code != EXIT_DONE)
         return code;

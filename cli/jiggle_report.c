@@ -205,7 +205,7 @@ static void report_morphs(jiggle_work *w, cli_json *json) {
 void jiggle_report_file(jiggle_work *w) {
     cli_json *json = &w->session->report;
     uint64_t bytes = written_size(w->settings->skin.output, w->rig->clips[0].frame_count);
-    double seconds = now() - w->start;
+    double seconds = px_seconds() - w->start;
     if (w->as != AS_CACHE) {
         json_open(json, "skin", '{');
         if (w->as == AS_BONES) {

@@ -1,7 +1,6 @@
 /* Options of pelt jiggle for joints, vertices, forces and colliders. */
 #include "jiggle.h"
 
-#include <fnmatch.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -108,6 +107,10 @@ static exit_code no_joint(cli_session *session, const char *option, const char *
     return EXIT_INPUT;
 }
 
+static bool name_matches(const char *pattern, const char *name) {
+    return px_glob_matches(pattern, strlen(pattern), name, strlen(name), "");
+}
+
 /* Parses "belly=0.8" or "ear*@1.5=0.2": adds a key for every joint that matches the name. */
 static exit_code read_key(cli_session *session, const pelt_skeleton *skeleton, size_t kind, char *text,
                           jiggle_values *values) {
@@ -124,7 +127,7 @@ static exit_code read_key(cli_session *session, const pelt_skeleton *skeleton, s
     bool found = false;
     values->keys = must_resize(values->keys, values->key_count + skeleton->joint_count, sizeof *values->keys);
     for (key.joint = 0; key.joint < skeleton->joint_count; key.joint++)
-        if (fnmatch(text, skeleton->names[key.joint], 0) == 0) {
+        if (name_matches(text, skeleton->names[key.joint])) {
             values->keys[values->key_count++] = key;
             found = true;
         }
@@ -136,7 +139,7 @@ static exit_code read_keys(cli_session *session, const pelt_skeleton *skeleton, 
     arg_list given = option_values(session, kinds[kind].option);
     for (size_t a = 0; code == EXIT_DONE && a < given.count; a++) {
         char *list = must_format("%s", given.items[a]), *rest = list, *text;
-        while (code == EXIT_DONE && (text = strsep(&rest, ",")))
+        while (code == EXIT_DONE && (text = next_item(&rest)))
             code = read_key(session, skeleton, kind, text, values);
         free(list);
     }
@@ -209,7 +212,7 @@ static exit_code change_parts(cli_session *session, const pelt_skeleton *skeleto
         return no_joint(session, option, into, skeleton);
     values->parts = must_resize(values->parts, values->part_count + skeleton->joint_count, sizeof *values->parts);
     for (uint32_t j = 0; j < skeleton->joint_count; j++)
-        if (j != whole && fnmatch(name, skeleton->names[j], 0) == 0) {
+        if (j != whole && name_matches(name, skeleton->names[j])) {
             values->parts[values->part_count++] = (pelt_jiggle_part){j, whole};
             found = true;
         }
@@ -222,7 +225,7 @@ static exit_code read_parts(cli_session *session, const pelt_skeleton *skeleton,
     arg_list given = option_values(session, option);
     for (size_t a = 0; code == EXIT_DONE && a < given.count; a++) {
         char *list = must_format("%s", given.items[a]), *rest = list, *text;
-        while (code == EXIT_DONE && (text = strsep(&rest, ","))) {
+        while (code == EXIT_DONE && (text = next_item(&rest))) {
             char *equals = merge ? strrchr(text, '=') : NULL;
             if (merge && (!equals || equals == text || !equals[1]))
                 code = usage_error(session, "--%s %s: give two joints, as in thumb.L=hand.L", option, text);
@@ -240,20 +243,14 @@ static exit_code read_parts(cli_session *session, const pelt_skeleton *skeleton,
 
 /* ---- Values of vertices ----------------------------------------------------------------------------------- */
 
-static bool is_file(const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (file)
-        fclose(file);
-    return file;
-}
-
 /* Reads a map from a file or, if there is none of that name, from a vertex attribute. White in an image means
  * `white`. */
 static exit_code read_map(cli_session *session, const pelt_model *rig, const char *option, const char *source,
                           double white, const float **map, float **memory) {
     if (!source)
         return EXIT_DONE;
-    const char *path = is_file(source) ? source : NULL;
+    uint64_t size;
+    const char *path = px_path_look(source, &size) == PX_PATH_NONE ? NULL : source;
     *map = *memory = must_alloc(rig->mesh.vertex_count, sizeof **memory);
     exit_code code = vertex_values(session, rig, option, path, source, *memory);
     if (code == EXIT_DONE && path && is_picture(path))

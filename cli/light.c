@@ -114,7 +114,7 @@ static void warn_all(const work *w) {
 static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
     const light_settings *settings = given;
     work w = {.session = session, .settings = settings, .desc = settings->desc};
-    double start = now();
+    double start = px_seconds();
     exit_code code = check(&w);
     if (code == EXIT_DONE && arg_count != 1)
         code = usage_error(session, "light needs one input, a rig; %zu are given", arg_count);
@@ -123,7 +123,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     session->hold_warnings = true; /* until the table is printed */
     code = light_and_write(&w, args[0]);
     if (code == EXIT_DONE) {
-        double seconds = now() - start;
+        double seconds = px_seconds() - start;
         report_json(&w, seconds);
         report_table(&w, seconds);
         warn_all(&w);

@@ -1,13 +1,10 @@
-/* Entry point of pelt: signals, exit codes, dispatch to verbs. The table of verbs is in cli.h. */
+/* Entry point of pelt: exit codes, dispatch to verbs. The table of verbs is in cli.h. */
 #include "cli.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- Verbs ------------------------------------------------------------------------------------------------ */
 
@@ -61,9 +58,12 @@ void *must_alloc(size_t count, size_t size) {
 }
 
 char *must_format_list(const char *format, va_list list) {
-    char *text;
-    if (vasprintf(&text, format, list) < 0)
-        end_without_memory();
+    va_list again;
+    va_copy(again, list);
+    int length = vsnprintf(NULL, 0, format, list);
+    char *text = must_alloc((size_t)length + 1, 1);
+    vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
     return text;
 }
 
@@ -75,49 +75,24 @@ char *must_format(const char *format, ...) {
     return text;
 }
 
-/* ---- Signals ---------------------------------------------------------------------------------------------- */
-
-static atomic_int interrupts;
-
-/* The first signal requests an orderly end, which removes unfinished files; the second exits at once. */
-static void on_signal(int number) {
-    (void)number;
-    if (atomic_fetch_add(&interrupts, 1) > 0)
-        _exit(EXIT_INTERRUPTED);
+char *next_item(char **list) {
+    char *item = *list, *comma = item ? strchr(item, ',') : NULL;
+    if (comma)
+        *comma++ = 0;
+    *list = comma;
+    return item;
 }
 
-static bool cancel(void *user) {
-    (void)user;
-    return atomic_load_explicit(&interrupts, memory_order_relaxed) > 0;
-}
-
-bool session_interrupted(void) {
-    return cancel(NULL);
-}
-
-/* SIGBUS: a memory-mapped input was truncated while it was read. */
-static void on_lost_input(int number) {
-    (void)number;
-    static const char text[] = "pelt: an input became shorter while it was read; run again when it is complete\n";
-    ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
-    (void)written;
-    _exit(EXIT_INPUT);
-}
-
-/* Signals that were ignored at program start (nohup) stay ignored. Without SA_RESTART, a signal interrupts a blocking
- * read of a pipe. SIGPIPE and SIGXFSZ are ignored, so that a closed pipe or the file size limit is a failed write with
- * the usual cleanup. */
-static void install_signals(void) {
-    static const int stopping[] = {SIGINT, SIGTERM, SIGHUP};
-    for (size_t n = 0; n < COUNT(stopping); n++) {
-        struct sigaction old, action = {.sa_handler = on_signal};
-        sigemptyset(&action.sa_mask);
-        if (sigaction(stopping[n], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-            sigaction(stopping[n], &action, NULL);
-    }
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
-    signal(SIGBUS, on_lost_input);
+void text_add(cli_text *text, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    size_t needed = text->size + (size_t)vsnprintf(NULL, 0, format, list) + 1;
+    va_end(list);
+    if (needed > text->capacity)
+        text->data = must_resize(text->data, text->capacity = 2 * needed, 1);
+    va_start(list, format);
+    text->size += (size_t)vsnprintf(text->data + text->size, text->capacity - text->size, format, list);
+    va_end(list);
 }
 
 /* ---- Exit codes ------------------------------------------------------------------------------------------- */
@@ -196,6 +171,11 @@ exit_code session_fail(cli_session *session, pelt_result result) {
 }
 
 /* ---- A run ------------------------------------------------------------------------------------------------ */
+
+static bool cancel(void *user) {
+    (void)user;
+    return px_program_interrupted();
+}
 
 /* Creates the verb's context by the parsed options; it replaces the context used for parsing. */
 static exit_code make_context(cli_session *session) {
@@ -281,7 +261,10 @@ static exit_code close_stdout(const cli_session *session, exit_code code) {
 
 int main(int argc, char **argv) {
     cli_session session = {.out = stdout};
-    install_signals();
+    px_program_begin(&argc, &argv);
+    /* The first signal requests an orderly end, which removes unfinished files. */
+    px_program_signals(EXIT_INTERRUPTED, EXIT_INPUT,
+                       "pelt: an input became shorter while it was read; run again when it is complete\n");
     terminal_start(&session);
     if (pelt_context_create(NULL, &session.context) != PELT_OK)
         end_without_memory();

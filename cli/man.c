@@ -20,104 +20,104 @@ static OPTION_TABLE(own_table, own_options)
 /* ---- troff ------------------------------------------------------------------------------------------------ */
 
 /* Prints text with troff's special characters escaped. A dot or quote at the start of a line would be a request. */
-static void print_text(FILE *out, const char *text) {
+static void print_text(cli_text *out, const char *text) {
     bool line_start = true;
     for (; *text; text++) {
         if (text[0] == '\n' && text[1] == '\n') {
-            fputs("\n.PP\n", out);
+            text_add(out, "\n.PP\n");
             text++;
             line_start = true;
             continue;
         }
         if (line_start && (*text == '.' || *text == '\''))
-            fputs("\\&", out);
+            text_add(out, "\\&");
         if (*text == '\\')
-            fputs("\\e", out);
+            text_add(out, "\\e");
         else if (*text == '-')
-            fputs("\\-", out);
+            text_add(out, "\\-");
         else if (*text == '\'')
-            fputs("\\(aq", out);
+            text_add(out, "\\(aq");
         else
-            fputc(*text, out);
+            text_add(out, "%c", *text);
         line_start = *text == '\n';
     }
 }
 
-static void print_macro(FILE *out, const char *macro, const char *text) {
-    fprintf(out, ".%s ", macro);
+static void print_macro(cli_text *out, const char *macro, const char *text) {
+    text_add(out, ".%s ", macro);
     print_text(out, text);
-    fputc('\n', out);
+    text_add(out, "\n");
 }
 
 static void print_option(const cli_verb *verb, const char *title, const pelt_option *option, void *user) {
     (void)verb;
-    FILE *out = user;
+    cli_text *out = user;
     if (title && strcmp(title, "Options") != 0)
         print_macro(out, "SS", title);
-    fputs(".TP\n\\fB", out);
+    text_add(out, ".TP\n\\fB");
     if (option->letter)
-        fprintf(out, "\\-%c\\fR, \\fB", option->letter);
-    fputs("\\-\\-", out);
+        text_add(out, "\\-%c\\fR, \\fB", option->letter);
+    text_add(out, "\\-\\-");
     print_text(out, option->name);
-    fputs("\\fR", out);
+    text_add(out, "\\fR");
     if (option_value_name(option)) {
-        fputs(" \\fI", out);
+        text_add(out, " \\fI");
         print_text(out, option_value_name(option));
-        fputs("\\fR", out);
+        text_add(out, "\\fR");
     }
-    fputc('\n', out);
+    text_add(out, "\n");
     print_text(out, option->help);
     if (option->initial && option->kind != PELT_OPTION_FLAG) {
-        fputs(" (default ", out);
+        text_add(out, " (default ");
         print_text(out, option->initial);
-        fputc(')', out);
+        text_add(out, ")");
     }
-    fputc('\n', out);
+    text_add(out, "\n");
 }
 
-static void print_exit_codes(FILE *out) {
-    fputs(".SH EXIT STATUS\n", out);
+static void print_exit_codes(cli_text *out) {
+    text_add(out, ".SH EXIT STATUS\n");
     for (size_t e = 0; e < COUNT(exit_texts); e++)
-        fprintf(out, ".TP\n%d\n%s\n", exit_texts[e].code, exit_texts[e].text);
+        text_add(out, ".TP\n%d\n%s\n", exit_texts[e].code, exit_texts[e].text);
 }
 
 /* ---- Pages ------------------------------------------------------------------------------------------------ */
 
-static void print_verb_page(FILE *out, const cli_verb *verb) {
-    fprintf(out, ".TH PELT\\-%s 1 \"\" \"pelt %s\" \"Pelt\"\n.SH NAME\npelt\\-%s \\- ", verb->name, pelt_version(),
-            verb->name);
+static void print_verb_page(cli_text *out, const cli_verb *verb) {
+    text_add(out, ".TH PELT\\-%s 1 \"\" \"pelt %s\" \"Pelt\"\n.SH NAME\npelt\\-%s \\- ", verb->name, pelt_version(),
+             verb->name);
     print_text(out, verb->summary);
-    fputs("\n.SH SYNOPSIS\n", out);
+    text_add(out, "\n.SH SYNOPSIS\n");
     print_macro(out, "B", verb->usage);
     if (verb->about) {
-        fputs(".SH DESCRIPTION\n", out);
+        text_add(out, ".SH DESCRIPTION\n");
         print_text(out, verb->about);
-        fputc('\n', out);
+        text_add(out, "\n");
     }
-    fputs(".SH OPTIONS\n", out);
+    text_add(out, ".SH OPTIONS\n");
     each_option(verb, print_option, out);
     if (verb->example_count)
-        fputs(".SH EXAMPLES\n", out);
+        text_add(out, ".SH EXAMPLES\n");
     for (size_t e = 0; e < verb->example_count; e++) {
         print_macro(out, "TP\n.B", verb->examples[e].command);
         print_text(out, verb->examples[e].meaning);
-        fputc('\n', out);
+        text_add(out, "\n");
     }
     print_exit_codes(out);
-    fputs(".SH SEE ALSO\n.BR pelt (1)\n", out);
+    text_add(out, ".SH SEE ALSO\n.BR pelt (1)\n");
 }
 
-static void print_main_page(FILE *out) {
-    fprintf(out,
-            ".TH PELT 1 \"\" \"pelt %s\" \"Pelt\"\n.SH NAME\npelt \\- turns anything that deforms into a skin any "
-            "engine can play\n.SH SYNOPSIS\n.B pelt\n\\fIVERB\\fR [\\fIoptions\\fR] ...\n.SH VERBS\n",
-            pelt_version());
+static void print_main_page(cli_text *out) {
+    text_add(out,
+             ".TH PELT 1 \"\" \"pelt %s\" \"Pelt\"\n.SH NAME\npelt \\- turns anything that deforms into a skin any "
+             "engine can play\n.SH SYNOPSIS\n.B pelt\n\\fIVERB\\fR [\\fIoptions\\fR] ...\n.SH VERBS\n",
+             pelt_version());
     for (size_t v = 0; verb_at(v); v++) {
-        fprintf(out, ".TP\n.BR pelt\\-%s (1)\n", verb_at(v)->name);
+        text_add(out, ".TP\n.BR pelt\\-%s (1)\n", verb_at(v)->name);
         print_text(out, verb_at(v)->summary);
-        fputc('\n', out);
+        text_add(out, "\n");
     }
-    fputs(".SH INPUTS\nEverywhere an input is one of\n", out);
+    text_add(out, ".SH INPUTS\nEverywhere an input is one of\n");
     static const char *const inputs[][2] = {
         {"rig.glb", "a file"},
         {"mesh.obj cache.pc2", "a mesh and its cache"},
@@ -127,37 +127,34 @@ static void print_main_page(FILE *out) {
     };
     for (size_t n = 0; n < COUNT(inputs); n++) {
         print_macro(out, "TP\n.B", inputs[n][0]);
-        fprintf(out, "%s\n", inputs[n][1]);
+        text_add(out, "%s\n", inputs[n][1]);
     }
-    fputs(".SH FORMATS\n", out);
+    text_add(out, ".SH FORMATS\n");
     const pelt_format_info *format;
     for (uint32_t f = 0; (format = pelt_format_at(f)); f++) {
         print_macro(out, "TP\n.B", format->extensions);
         print_text(out, format->summary);
-        fputc('\n', out);
+        text_add(out, "\n");
     }
     print_exit_codes(out);
-    fputs(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nno colours, even on a terminal\n", out);
+    text_add(out, ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nno colours, even on a terminal\n");
 }
 
-#define PAGE_SIZE_MAX ((size_t)1 << 20) /* bytes; the longest page has 12 kB */
+/* The page of a verb; `verb` NULL: the main page. Freed by the caller. */
+static cli_text page_of(const cli_verb *verb) {
+    cli_text page = {0};
+    if (verb)
+        print_verb_page(&page, verb);
+    else
+        print_main_page(&page);
+    return page;
+}
 
-/* Writes one page to a file; `verb` NULL: the main page. Not with open_memstream: glibc's drops data silently when out
- * of memory. */
 static exit_code write_page(cli_session *session, const char *folder, const cli_verb *verb) {
     char *path = must_format("%s/pelt%s%s.1", folder, verb ? "-" : "", verb ? verb->name : "");
-    char *text = must_alloc(PAGE_SIZE_MAX, 1);
-    FILE *out = fmemopen(text, PAGE_SIZE_MAX, "w");
-    if (out && verb)
-        print_verb_page(out, verb);
-    else if (out)
-        print_main_page(out);
-    long size = out ? ftell(out) : -1;
-    bool good = size > 0 && !ferror(out);
-    if (out && fclose(out) != 0)
-        good = false;
-    pelt_result result = good ? pelt_file_write(session->context, path, text, (size_t)size) : PELT_ERROR_MEMORY;
-    free(text);
+    cli_text page = page_of(verb);
+    pelt_result result = pelt_file_write(session->context, path, page.data, page.size);
+    free(page.data);
     free(path);
     return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
 }
@@ -172,14 +169,13 @@ static exit_code run(cli_session *session, const void *given, const char *const 
             code = write_page(session, settings->all, verb_at(v));
         return code;
     }
-    if (arg_count == 0) {
-        print_main_page(stdout);
-        return EXIT_DONE;
+    const cli_verb *verb = NULL;
+    exit_code code = arg_count ? verb_require(session, args[0], &verb) : EXIT_DONE;
+    if (code == EXIT_DONE) {
+        cli_text page = page_of(verb);
+        fputs(page.data, stdout);
+        free(page.data);
     }
-    const cli_verb *verb;
-    exit_code code = verb_require(session, args[0], &verb);
-    if (code == EXIT_DONE)
-        print_verb_page(stdout, verb);
     return code;
 }
 

@@ -1,12 +1,8 @@
 /* HTML pages that show a model beside its source. */
 #include "cli.h"
 
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-
-extern char **environ;
 
 exit_code page_check(const cli_session *session, const char *option, const char *path) {
     size_t length = strlen(path);
@@ -73,14 +69,6 @@ void page_report(cli_session *session, const char *path, double seconds) {
 }
 
 void page_open(const cli_session *session, const char *path) {
-    const char *const names[] = {"xdg-open", "open"};
-    for (size_t n = 0; n < COUNT(names); n++) {
-        char *const args[] = {(char *)(uintptr_t)names[n], (char *)(uintptr_t)path, NULL};
-        pid_t child;
-        int status;
-        if (posix_spawnp(&child, names[n], NULL, NULL, args, environ) == 0 && waitpid(child, &status, 0) == child &&
-            status == 0)
-            return;
-    }
-    say(session, MESSAGE_WARNING, "no program here opens pages; open %s in a browser", path);
+    if (!px_page_open(path))
+        say(session, MESSAGE_WARNING, "no program here opens pages; open %s in a browser", path);
 }

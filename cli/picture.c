@@ -186,7 +186,7 @@ static void report(cli_session *session, const picture_settings *settings, const
 }
 
 exit_code picture_draw(cli_session *session, const picture_settings *given, const pelt_model *model) {
-    double start = now();
+    double start = px_seconds();
     picture_settings settings = *given;
     pelt_picture_desc *picture = &settings.picture;
     pelt_picture_facts facts;
@@ -213,6 +213,6 @@ exit_code picture_draw(cli_session *session, const picture_settings *given, cons
     }
     if (result != PELT_OK)
         return session_fail(session, result);
-    report(session, &settings, &range, facts.max > 0 ? picture->max : 0, bytes, now() - start);
+    report(session, &settings, &range, facts.max > 0 ? picture->max : 0, bytes, px_seconds() - start);
     return EXIT_DONE;
 }

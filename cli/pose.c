@@ -265,7 +265,7 @@ static exit_code save(work *w) {
         result = pelt_save(w->session->context, posed, w->settings->output, &desc);
     if (result != PELT_OK)
         return session_fail(w->session, result);
-    double seconds = now() - w->start;
+    double seconds = px_seconds() - w->start;
     report_json(w, posed, seconds);
     report_table(w, seconds);
     report_page(w->session, posed, NULL, 0, w->settings->load.fps);
@@ -273,7 +273,7 @@ static exit_code save(work *w) {
 }
 
 static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
-    work w = {.session = session, .settings = given, .start = now()};
+    work w = {.session = session, .settings = given, .start = px_seconds()};
     if (arg_count == 0)
         return usage_error(session, "pose needs a rig");
     exit_code code = check_output(session, w.settings->output);

@@ -2,13 +2,11 @@
  * targets. poses_clip.c makes examples of the frames of a clip. */
 #include "correct.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 typedef struct reader {
     cli_session *session;
@@ -116,18 +114,18 @@ static int by_name(const void *a, const void *b) {
 }
 
 static exit_code list_files(const reader *r, const char *folder, file_list *files) {
-    DIR *d = opendir(folder);
-    if (!d) {
+    px_folder entries;
+    if (!px_folder_open(&entries, folder)) {
         say(r->session, MESSAGE_ERROR, "%s: cannot be read: %s", folder, strerror(errno));
         return EXIT_INPUT;
     }
-    for (const struct dirent *e; (e = readdir(d));)
-        if (e->d_name[0] != '.' && (kind_of(e->d_name, mesh_kinds) < COUNT(mesh_kinds) ||
-                                    kind_of(e->d_name, pose_kinds) < COUNT(pose_kinds))) {
+    for (const char *name; (name = px_folder_next(&entries));)
+        if (name[0] != '.' &&
+            (kind_of(name, mesh_kinds) < COUNT(mesh_kinds) || kind_of(name, pose_kinds) < COUNT(pose_kinds))) {
             files->names = must_resize(files->names, files->count + 1, sizeof *files->names);
-            files->names[files->count++] = must_format("%s", e->d_name);
+            files->names[files->count++] = must_format("%s", name);
         }
-    closedir(d);
+    px_folder_close(&entries);
     if (files->count)
         qsort(files->names, files->count, sizeof *files->names, by_name);
     return EXIT_DONE;
@@ -260,8 +258,8 @@ static exit_code read_targets(const reader *r, const char *path) {
 /* ---- Entry points ----------------------------------------------------------------------------------------- */
 
 static bool is_folder(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    uint64_t size;
+    return px_path_look(path, &size) == PX_PATH_FOLDER;
 }
 
 bool poses_are_frames(const char *path) {

@@ -110,7 +110,7 @@ void retarget_rows(cli_table *table, const retarget_work *w) {
 static void report(const retarget_work *w, const char *output, double start) {
     const pelt_motion *made = &w->rig->motions[w->rig->motion_count - 1];
     uint64_t bytes = written_size(output, 0);
-    double seconds = now() - start;
+    double seconds = px_seconds() - start;
     cli_json *json = &w->session->report;
     json_text(json, "output", output);
     json_text(json, "motion", made->name);
@@ -182,7 +182,7 @@ void retarget_free(retarget_work *w) {
 /* ---- The verb --------------------------------------------------------------------------------------------- */
 
 static exit_code work_all(retarget_work *w, const char *output, const char *const *args, size_t arg_count) {
-    double start = now();
+    double start = px_seconds();
     input_list inputs = inputs_group(w->session, args, arg_count);
     exit_code code = EXIT_DONE;
     if (inputs.count != 2)

@@ -312,7 +312,7 @@ static pelt_result run_all(work *w) {
 }
 
 static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
-    work w = {.session = session, .settings = given, .start = now()};
+    work w = {.session = session, .settings = given, .start = px_seconds()};
     if (arg_count == 0)
         return usage_error(session, "simplify needs an input");
     exit_code code = check(session, w.settings);
@@ -326,7 +326,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     if (result != PELT_OK) {
         code = session_fail(session, result);
     } else {
-        double seconds = now() - w.start;
+        double seconds = px_seconds() - w.start;
         report_json(&w, seconds);
         report_table(&w, seconds);
         warn_all(&w);

@@ -228,7 +228,7 @@ static pelt_result solve_and_write(sliders_work *w) {
         result = pelt_decompose_sliders(context, w->model, &w->desc, &w->report);
     if (result != PELT_OK)
         return result;
-    double start = now();
+    double start = px_seconds();
     pelt_save_desc save = pelt_save_desc_default();
     save.weights = w->settings->corrected.weights;
     save.sparse = w->settings->sparse;
@@ -236,21 +236,21 @@ static pelt_result solve_and_write(sliders_work *w) {
     save.compress = w->settings->compress;
     save.keep_order = true; /* so that vertices can be compared */
     result = pelt_save(context, w->model, w->settings->output, &save);
-    w->seconds_write = now() - start;
+    w->seconds_write = px_seconds() - start;
     return result == PELT_OK ? measure(w) : result;
 }
 
 exit_code decompose_sliders(cli_session *session, const decompose_settings *settings, const char *const *paths,
                             size_t path_count) {
     sliders_work w = {.session = session, .settings = settings, .desc = settings->sliders};
-    double start = now();
+    double start = px_seconds();
     const target *t = target_at(settings->target);
     if (w.desc.influences > t->influences)
         w.desc.influences = t->influences;
     for (size_t p = 0; p < path_count; p++)
         w.bytes_in += written_size(paths[p], 0);
     pelt_result result = pelt_load(session->context, paths, path_count, &settings->load, &w.source);
-    w.seconds_load = now() - start;
+    w.seconds_load = px_seconds() - start;
     exit_code code = result == PELT_OK ? EXIT_DONE : session_fail(session, result);
     if (code == EXIT_DONE && w.source->morphs.morph_count == 0) {
         say(session, MESSAGE_ERROR, "%s: there are no morph targets in it to make sliders of", w.source->path);
@@ -261,7 +261,7 @@ exit_code decompose_sliders(cli_session *session, const decompose_settings *sett
     if (code == EXIT_DONE && (result = solve_and_write(&w)) != PELT_OK)
         code = session_fail(session, result);
     w.bytes_out = written_size(settings->output, 0);
-    w.seconds_total = now() - start;
+    w.seconds_total = px_seconds() - start;
     if (code == EXIT_DONE)
         report(&w);
     free(w.poses);

@@ -105,13 +105,13 @@ static pelt_result correct(study_work *w, study_row row, pelt_model *model) {
     desc.basis = w->settings->basis;
     desc.normal_rank = model->mesh.normals ? w->settings->normal_rank : 0;
     pelt_correct_report report;
-    double start = now();
+    double start = px_seconds();
     pelt_result result = pelt_correct(w->session->context, model, pairs, count, &desc, &report);
     free(pairs);
     if (result != PELT_OK || report.rank == 0) /* no residual to correct */
         return result;
     w->rows[w->row_count - 1].skinned_normal_rms = report.normals_before; /* the row without corrections */
-    row.seconds += now() - start;
+    row.seconds += px_seconds() - start;
     row.corrections = report.rank;
     row.normal_corrections = report.normal_rank;
     row.skinned_normal_rms = report.normals_after;
@@ -136,7 +136,7 @@ static void keep_best(study_work *w, pelt_model *model) {
 
 static pelt_result find_skin(study_work *w, const study_method *method, pelt_decompose_desc *desc, pelt_model *model) {
     pelt_decompose_report report;
-    double start = now();
+    double start = px_seconds();
     pelt_result result = PELT_OK;
     if (desc->given_weights)
         result = pelt_study_spread(w->session->context, model, desc->bones, desc->influences);
@@ -144,7 +144,7 @@ static pelt_result find_skin(study_work *w, const study_method *method, pelt_dec
         result = pelt_decompose(w->session->context, model, desc, &report);
     if (result != PELT_OK)
         return result;
-    double total = now() - start, solve = report.iteration_count > 0 ? report.seconds_solve : 0;
+    double total = px_seconds() - start, solve = report.iteration_count > 0 ? report.seconds_solve : 0;
     study_row row = {.method = method, .seconds = total, .negative = report.negative_count};
     row.seconds_init = report.seconds_reduce + report.seconds_seed;
     row.seconds_step = report.iteration_count > 0 ? solve / report.iteration_count : 0;
@@ -206,12 +206,12 @@ static pelt_result run_sad(study_work *w, const study_method *method, uint32_t b
 
 static pelt_result run_components(study_work *w, const study_method *method, uint32_t clusters, uint32_t components) {
     pelt_context *context = w->session->context;
-    double start = now();
+    double start = px_seconds();
     pelt_result result = PELT_OK;
     if (!w->study) {
         result = pelt_study_create(context, w->source, &w->study);
-        w->study_seconds = now() - start;
-        start = now();
+        w->study_seconds = px_seconds() - start;
+        start = px_seconds();
     }
     pelt_components_desc desc = pelt_components_desc_default();
     desc.clusters = clusters;
@@ -228,7 +228,7 @@ static pelt_result run_components(study_work *w, const study_method *method, uin
                      .vertex_bytes = 4.0 * stored->component_count,
                      .frame_bytes = 12.0 * stored->component_count * stored->cluster_count,
                      .skinned_normal_rms = NAN,
-                     .seconds = w->study_seconds + now() - start};
+                     .seconds = w->study_seconds + px_seconds() - start};
     row.vertex_bytes += row.bones > 1 ? number_bytes(row.bones) : 0;
     return add_row(w, row, &stored->clip);
 }

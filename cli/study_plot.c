@@ -22,7 +22,7 @@ static const char *const colours[] = {"#2f81d8", "#b58900", "#dc7a1e", "#8a6fd1"
 /* ---- Scales ----------------------------------------------------------------------------------------------- */
 
 typedef struct frame {
-    FILE *out;
+    cli_text *out;
     const plot *plot;
     double x0, y0, width; /* upper left corner and width of the frame */
     double x_end;         /* the x axis shows [0, x_end] */
@@ -66,28 +66,28 @@ static double step_to(double end) {
 
 /* ---- Pieces ----------------------------------------------------------------------------------------------- */
 
-static void put_text(FILE *out, double x, double y, const char *attributes, const char *text) {
-    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\"%s>", x, y, attributes);
+static void put_text(cli_text *out, double x, double y, const char *attributes, const char *text) {
+    text_add(out, "<text x=\"%.1f\" y=\"%.1f\"%s>", x, y, attributes);
     for (const char *p = text; *p; p++) {
         if (*p == '<' || *p == '>' || *p == '&')
-            fprintf(out, "&#%d;", *p);
+            text_add(out, "&#%d;", *p);
         else
-            fputc((unsigned char)*p < 0x20 ? '?' : *p, out);
+            text_add(out, "%c", (unsigned char)*p < 0x20 ? '?' : *p);
     }
-    fputs("</text>\n", out);
+    text_add(out, "</text>\n");
 }
 
-static void put_mark(FILE *out, const plot_series *s, double x, double y) {
-    fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.2\" stroke=\"%s\" class=\"%s\"", x, y,
-            colours[s->colour % COUNT(colours)], s->dashed ? "hollow" : "full");
+static void put_mark(cli_text *out, const plot_series *s, double x, double y) {
+    text_add(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.2\" stroke=\"%s\" class=\"%s\"", x, y,
+             colours[s->colour % COUNT(colours)], s->dashed ? "hollow" : "full");
     if (!s->dashed)
-        fprintf(out, " fill=\"%s\"", colours[s->colour % COUNT(colours)]);
-    fputs("/>\n", out);
+        text_add(out, " fill=\"%s\"", colours[s->colour % COUNT(colours)]);
+    text_add(out, "/>\n");
 }
 
-static void put_line_style(FILE *out, const plot_series *s) {
-    fprintf(out, " stroke=\"%s\"%s/>\n", colours[s->colour % COUNT(colours)],
-            s->dashed ? " stroke-dasharray=\"5 4\"" : "");
+static void put_line_style(cli_text *out, const plot_series *s) {
+    text_add(out, " stroke=\"%s\"%s/>\n", colours[s->colour % COUNT(colours)],
+             s->dashed ? " stroke-dasharray=\"5 4\"" : "");
 }
 
 static void put_axes(const frame *f) {
@@ -98,8 +98,8 @@ static void put_axes(const frame *f) {
             double value = digit * pow(10, power), y = place_y(f, value);
             if (log10(value) < f->low || log10(value) > f->high)
                 continue;
-            fprintf(f->out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"%s\"/>\n", f->x0, y, right,
-                    y, digit == 1 ? "grid" : "fine");
+            text_add(f->out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"%s\"/>\n", f->x0, y, right,
+                     y, digit == 1 ? "grid" : "fine");
             bool shown = digit == 1 || (f->high - f->low < 2.2 && (digit == 2 || digit == 5));
             snprintf(label, sizeof label, "%g", value);
             if (shown)
@@ -107,8 +107,8 @@ static void put_axes(const frame *f) {
         }
     double step = step_to(f->x_end);
     for (double x = 0; x <= f->x_end; x += step) {
-        fprintf(f->out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"grid\"/>\n", place_x(f, x),
-                f->y0, place_x(f, x), bottom);
+        text_add(f->out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"grid\"/>\n", place_x(f, x),
+                 f->y0, place_x(f, x), bottom);
         snprintf(label, sizeof label, "%g", x);
         put_text(f->out, place_x(f, x), bottom + 17, " text-anchor=\"middle\"", label);
     }
@@ -118,20 +118,20 @@ static void put_axes(const frame *f) {
 }
 
 static void put_curves(const frame *f, size_t number) {
-    fprintf(f->out,
-            "<clipPath id=\"clip%zu\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/></clipPath>\n"
-            "<g clip-path=\"url(#clip%zu)\">\n",
-            number, f->x0 - 4, f->y0, f->width + 8, FRAME, number);
+    text_add(f->out,
+             "<clipPath id=\"clip%zu\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/></clipPath>\n"
+             "<g clip-path=\"url(#clip%zu)\">\n",
+             number, f->x0 - 4, f->y0, f->width + 8, FRAME, number);
     for (const plot_series *s = f->plot->series; s < f->plot->series + f->plot->count; s++) {
-        fputs("<polyline points=\"", f->out);
+        text_add(f->out, "<polyline points=\"");
         for (size_t n = 0; n < s->count; n++)
-            fprintf(f->out, "%.1f,%.1f ", place_x(f, s->points[n][0]), place_y(f, s->points[n][1]));
-        fputs("\"", f->out);
+            text_add(f->out, "%.1f,%.1f ", place_x(f, s->points[n][0]), place_y(f, s->points[n][1]));
+        text_add(f->out, "\"");
         put_line_style(f->out, s);
         for (size_t n = 0; n < s->count; n++)
             put_mark(f->out, s, place_x(f, s->points[n][0]), place_y(f, s->points[n][1]));
     }
-    fputs("</g>\n", f->out);
+    text_add(f->out, "</g>\n");
 }
 
 static void put_legend(const frame *f) {
@@ -139,7 +139,7 @@ static void put_legend(const frame *f) {
         const plot_series *s = &f->plot->series[n];
         double x = f->x0 - LEFT + 14 + (double)(n % COLUMNS) * (WIDTH - 10) / COLUMNS;
         double y = f->y0 + FRAME + BOTTOM + LINE * (double)(n / COLUMNS);
-        fprintf(f->out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"", x, y, x + 22, y);
+        text_add(f->out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"", x, y, x + 22, y);
         put_line_style(f->out, s);
         put_mark(f->out, s, x + 11, y);
         put_text(f->out, x + 28, y + 4, " class=\"small\"", s->name);
@@ -155,36 +155,18 @@ static const char style[] =
     ".fine{stroke-opacity:.18}@media(prefers-color-scheme:dark){text{fill:#e6edf3}.ground,.hollow{fill:#0d1117}}"
     "</style>\n";
 
-typedef struct svg_text {
-    char *data;
-    size_t size;
-} svg_text;
-
-static ssize_t append_text(void *user, const char *bytes, size_t count) {
-    svg_text *text = user;
-    text->data = must_resize(text->data, text->size + count + 1, 1);
-    memcpy(text->data + text->size, bytes, count);
-    text->size += count;
-    text->data[text->size] = 0;
-    return (ssize_t)count;
-}
-
 char *plot_svg(const char *title, const plot *plots, size_t count) {
-    svg_text text = {0};
+    cli_text text = {0}, *out = &text;
     size_t lines = 0;
-    /* Not open_memstream: glibc's drops data silently when out of memory. */
-    FILE *out = fopencookie(&text, "w", (cookie_io_functions_t){.write = append_text});
-    if (!out)
-        end_without_memory();
     for (size_t p = 0; p < count; p++) {
         size_t needed = (plots[p].count + COLUMNS - 1) / COLUMNS;
         lines = needed > lines ? needed : lines;
     }
     double width = WIDTH * (double)count, height = TOP + FRAME + BOTTOM + LINE * (double)lines;
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n%s"
-            "<rect width=\"100%%\" height=\"100%%\" class=\"ground\"/>\n",
-            width, height, width, height, style);
+    text_add(out,
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n%s"
+             "<rect width=\"100%%\" height=\"100%%\" class=\"ground\"/>\n",
+             width, height, width, height, style);
     put_text(out, 14, 22, " class=\"title\"", title);
     for (size_t p = 0; p < count; p++) {
         frame f = {
@@ -194,7 +176,6 @@ char *plot_svg(const char *title, const plot *plots, size_t count) {
         put_curves(&f, p);
         put_legend(&f);
     }
-    fputs("</svg>\n", out);
-    fclose(out);
+    text_add(out, "</svg>\n");
     return text.data;
 }

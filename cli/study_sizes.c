@@ -84,7 +84,7 @@ exit_code study_sizes(study_work *w) {
                 "%s vertices, %s frames: bytes at equal largest distance\n%8s %12s %12s %12s %12s %12s\n",
                 grouped(w->whole.point_count), grouped(w->whole.frame_count), "of size", "skin file", "its numbers",
                 "SVD", "CPCA", "cache");
-    for (char *text; code == EXIT_DONE && (text = strsep(&next, ","));) {
+    for (char *text; code == EXIT_DONE && (text = next_item(&next));) {
         size_row row = {.max_error = parse_length(text, diameter)};
         if (isnan(row.max_error)) {
             code =

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 /* Global state: the process has one terminal. */
 static struct {
@@ -17,24 +15,13 @@ static struct {
     double phase_start, last_drawn;
 } terminal;
 
-double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static bool can_draw(FILE *stream) {
-    const char *kind = getenv("TERM");
-    return isatty(fileno(stream)) && kind && strcmp(kind, "dumb") != 0;
-}
-
 bool terminal_colours(FILE *stream) {
     const char *none = getenv("NO_COLOR");
-    return !(none && *none) && can_draw(stream);
+    return !(none && *none) && px_terminal_draws(stream);
 }
 
 void terminal_start(const cli_session *session) {
-    terminal.shows_progress = !session->common.quiet && can_draw(stderr);
+    terminal.shows_progress = !session->common.quiet && px_terminal_draws(stderr);
 }
 
 /* ---- Messages --------------------------------------------------------------------------------------------- */
@@ -141,7 +128,7 @@ void terminal_progress(void *user, const char *phase, double fraction) {
     (void)user;
     if (!terminal.shows_progress)
         return;
-    double time = now();
+    double time = px_seconds();
     if (!terminal.phase || strcmp(terminal.phase, phase) != 0) {
         terminal.phase = phase;
         terminal.phase_start = time;

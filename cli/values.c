@@ -6,14 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TEXT_MAX ((size_t)1 << 24) /* bytes of a text file */
+
 /* Only regular files are checked for a PNG signature. Others can be read only once and are taken for numbers. */
 bool is_picture(const char *path) {
     static const char signature[8] = "\x89PNG\r\n\x1a\n";
     char bytes[8];
-    FILE *file = written_size(path, 0) ? fopen(path, "rb") : NULL;
-    bool picture = file && fread(bytes, 1, 8, file) == 8 && memcmp(bytes, signature, 8) == 0;
-    if (file)
-        fclose(file);
+    int file = written_size(path, 0) ? px_open(path, PX_OPEN_READ) : -1;
+    bool picture = file >= 0 && px_descriptor_read(file, bytes, 8) == 8 && memcmp(bytes, signature, 8) == 0;
+    if (file >= 0)
+        px_descriptor_close(file);
     return picture;
 }
 
@@ -49,19 +51,33 @@ bool vertex_colors(cli_session *session, pelt_model *model) {
     return found;
 }
 
+char *file_text(const char *path) {
+    int file = px_open(path, PX_OPEN_READ);
+    if (file < 0)
+        return NULL;
+    size_t size = 0;
+    int64_t got = 1;
+    char *text = NULL;
+    while (got > 0 && size < TEXT_MAX) {
+        text = must_resize(text, size + 65537, 1);
+        got = px_descriptor_read(file, text + size, 65536);
+        size += got > 0 ? (size_t)got : 0;
+    }
+    text[size] = 0;
+    if (got != 0) {
+        errno = got > 0 ? EFBIG : errno;
+        free(text);
+        text = NULL;
+    }
+    px_descriptor_close(file);
+    return text;
+}
+
 exit_code read_text(cli_session *session, const char *path, const char *what, char **text) {
-    FILE *file = fopen(path, "rb");
-    size_t size = 0, capacity = 1 << 12;
-    char *data = must_alloc(capacity, 1);
-    while (file && (size += fread(data + size, 1, capacity - 1 - size, file)) == capacity - 1 && capacity < 1 << 24)
-        data = must_resize(data, capacity *= 2, 1);
-    bool failed = !file || ferror(file) || size == capacity - 1;
-    if (failed)
-        say(session, MESSAGE_ERROR, "%s: cannot be read as %s: %s", path, what,
-            file && !ferror(file) ? "it is too large" : strerror(errno));
-    if (file)
-        fclose(file);
-    data[size] = 0;
-    *text = data;
-    return failed ? EXIT_INPUT : EXIT_DONE;
+    *text = file_text(path);
+    if (*text)
+        return EXIT_DONE;
+    say(session, MESSAGE_ERROR, "%s: cannot be read as %s: %s", path, what,
+        errno == EFBIG ? "it is too large" : strerror(errno));
+    return EXIT_INPUT;
 }

@@ -66,13 +66,13 @@ static exit_code check(cli_session *session, view_settings *settings) {
 
 static exit_code write_page(cli_session *session, const view_settings *settings, pelt_model *model,
                             pelt_model *source) {
-    double start = now();
+    double start = px_seconds();
     pelt_page_desc desc = pelt_page_desc_default();
     desc.fps = settings->picture.picture.fps;
     exit_code code = page_write(session, model, source, &desc, settings->page);
     if (code != EXIT_DONE)
         return code;
-    page_report(session, settings->page, now() - start);
+    page_report(session, settings->page, px_seconds() - start);
     if (settings->open)
         page_open(session, settings->page);
     return EXIT_DONE;

@@ -272,14 +272,14 @@ static exit_code run(cli_session *session, const void *given, const char *const 
         code = output_rig(session, w.settings->output);
     if (code != EXIT_DONE)
         return code;
-    double start = now();
+    double start = px_seconds();
     json_text(&session->report, "action", what->name);
     json_text(&session->report, "output", w.settings->output);
     pelt_result result = edit_and_write(&w, what, args + 1);
     if (result == PELT_OK) {
-        json_real(&session->report, "seconds", now() - start);
+        json_real(&session->report, "seconds", px_seconds() - start);
         session->report_done = true;
-        table_row(&w.table, "time", "%.3f s", now() - start);
+        table_row(&w.table, "time", "%.3f s", px_seconds() - start);
         report_page(session, w.model, NULL, 0, 30);
     }
     bool shown = result == PELT_OK && !session->common.quiet;

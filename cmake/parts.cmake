@@ -29,7 +29,10 @@ macro(pelt_find_package switch name target library package)
     string(APPEND PELT_PC_PACKAGES "find_dependency(${name})\n")
 endmacro()
 
-find_package(Threads REQUIRED)
+if(NOT WIN32) # whose threads are in its base library
+    find_package(Threads REQUIRED)
+    set(PELT_THREADS Threads::Threads)
+endif()
 find_program(NODE node)
 if(NOT PELT_RUN_ONLY)
     if(PELT_MESHOPTIMIZER)

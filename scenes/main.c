@@ -1,10 +1,10 @@
 /* pelt-scenes: lists scenes and writes them to files. */
+#include "core/platform.h"
 #include "scenes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static int usage(FILE *to) {
     fprintf(to,
@@ -130,7 +130,7 @@ static pelt_result save_folder(pelt_context *context, const pelt_model *model, c
                                const char *folder) {
     if (!folder)
         return PELT_OK;
-    mkdir(folder, 0777); /* if this fails, writing the files reports it */
+    px_folder_make(folder); /* if this fails, writing the files reports it */
     return scene_poses_save(context, model, poses, count, folder);
 }
 
@@ -147,6 +147,7 @@ static pelt_result save_poses(pelt_context *context, const arguments *args, pelt
 }
 
 int main(int count, char **texts) {
+    px_program_begin(&count, &texts);
     if (count < 2)
         return usage(stderr);
     if (strcmp(texts[1], "list") == 0)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # include_order.sh: includes in src/ and include/pelt/ follow the dependency order of docs/architecture.md, programs
-# include public headers and their own only, no type has two definitions, and models are not copied by value: their
-# memory has one owner (pelt_model_borrow, px_operation).
+# include public headers, the platform layer and their own only, nothing outside of the platform layer depends on an operating system,
+# no type has two definitions, and models are not copied by value: their memory has one owner (pelt_model_borrow, px_operation).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 temp=$(mktemp -d)
@@ -39,7 +39,7 @@ check() {
             next
         }
         /^(cli|scenes)\// {
-            if ($2 ~ /\// && $2 !~ /^pelt\//)
+            if ($2 ~ /\// && $2 !~ /^pelt\// && $2 != "core/platform.h")
                 breach($1 " includes " $2 ", which is not public")
             next
         }
@@ -59,6 +59,19 @@ check() {
                 breach("no includes found")
             exit failed
         }' <(echo "$order") <(echo "$includes") || return 1
+    # Of the system: headers of C17, strings.h (strcasecmp), instruction sets, and those of optional libraries.
+    local allowed='assert|complex|ctype|errno|fenv|float|inttypes|iso646|limits|locale|math|setjmp|stdalign|stdarg|stdatomic|stdbool|stddef'
+    allowed+='|stdint|stdio|stdlib|stdnoreturn|string|strings|tgmath|[a-z]*mmintrin|arm_neon|wasm_simd128'
+    allowed+='|png|meshoptimizer|draco/.*|sanitizer/.*|pelt/.*'
+    local systems='_WIN|WIN32|WIN64|MINGW|_MSC_VER|CYGWIN|APPLE|__MACH__|linux|unix|BSD|GLIBC|GNU_LIBRARY|EMSCRIPTEN|ANDROID'
+    if (cd "$1" && {
+        grep -rnE '^ *# *include *<' src cli scenes --include='*.[ch]' | grep -vE "<($allowed)\.h>"
+        grep -rnE "^ *# *(if|ifdef|ifndef|elif).*($systems)" src cli scenes --include='*.[ch]' --include='*.cc'
+        true
+    } | grep -vE '^src/core/(platform|program)_[a-z]+\.c:'); then
+        echo "depends on an operating system: use core/platform.h"
+        return 1
+    fi
     local twice
     twice=$(cd "$1" && grep -rhoE '^\} px_[a-z0-9_]+;' src --include='*.h' | sort | uniq -d | tr -d '};\n')
     [ -z "$twice" ] || { echo "defined twice:$twice"; return 1; }
@@ -91,6 +104,10 @@ rejects 'core may not include run' src/core/b.c '#include "run/run.h"'
 rejects 'numeric may not include run' src/numeric/b.h '#include <pelt/run.h>'
 rejects 'core may not include numeric' include/pelt/measure.h '#include <pelt/numeric.h>'
 rejects 'not public' cli/b.c '#include "core/core.h"'
+rejects 'depends on an operating system' src/run/b.c '#include <unistd.h>'
+rejects 'depends on an operating system' scenes/b.h '#include <sys/stat.h>'
+rejects 'depends on an operating system' cli/b.c '#ifdef _WIN32'
+rejects 'depends on an operating system' src/run/b.c '#if defined(__APPLE__)'
 rejects 'not in the dependency order' src/other/b.c '#include "other/b.h"'
 rejects 'defined twice: px_a' src/run/run.h '} px_a;'
 rejects 'copies a model' src/run/b.c '    pelt_model made = *old;'
@@ -99,4 +116,4 @@ rejects 'copies a model' src/run/b.c '    work w = {.from = *model, .to = to};'
 rejects 'copies a model' src/run/b.h '    pelt_model view;'
 
 check "$root" || exit 1
-echo "includes follow the dependency order, and no model is copied by value"
+echo "includes follow the dependency order, one layer knows the operating system, and no model is copied by value"

@@ -51,11 +51,11 @@ static pelt_result with_scratch(px_heat *h, size_t first, size_t count, size_t b
                                 pelt_result (*run)(const px_heat *h, uint32_t target, px_heat_scratch *s,
                                                    size_t block)) {
     pelt_result result = PELT_OK;
-    pthread_mutex_lock(&h->lock);
+    px_mutex_lock(&h->lock);
     px_heat_scratch *s = h->idle;
     if (s)
         h->idle = s->next;
-    pthread_mutex_unlock(&h->lock);
+    px_mutex_unlock(&h->lock);
     if (!s) {
         px_arena *arena = px_arena_create(h->context);
         s = arena ? PX_NEW(arena, px_heat_scratch, 1) : NULL;
@@ -71,10 +71,10 @@ static pelt_result with_scratch(px_heat *h, size_t first, size_t count, size_t b
         if (result == PELT_OK)
             result = px_cancelled(h->context);
     }
-    pthread_mutex_lock(&h->lock);
+    px_mutex_lock(&h->lock);
     s->next = h->idle;
     h->idle = s;
-    pthread_mutex_unlock(&h->lock);
+    px_mutex_unlock(&h->lock);
     return result;
 }
 
@@ -235,13 +235,13 @@ pelt_result px_bind_heat(pelt_context *context, const px_bind_subject *subject, 
     px_heat h = {.context = context, .subject = subject, .fields = fields, .arena = px_arena_create(context)};
     if (!h.arena)
         return PELT_ERROR_MEMORY;
-    pthread_mutex_init(&h.lock, NULL);
+    px_mutex_init(&h.lock);
     pelt_result result = run(&h, volume, bones, wave, bridges);
     for (px_heat_scratch *s = h.idle, *next; s; s = next) {
         next = s->next;
         px_arena_destroy(s->arena);
     }
-    pthread_mutex_destroy(&h.lock);
+    px_mutex_destroy(&h.lock);
     px_arena_destroy(h.arena);
     return result;
 }

@@ -5,8 +5,6 @@
 
 #include "bind/bind.h"
 
-#include <pthread.h>
-
 #define PX_HEAT_LEVELS 4u
 
 typedef struct px_heat_level {
@@ -31,8 +29,8 @@ typedef struct px_heat {
     px_bind_fields *fields; /* result */
     /* While borders move: [block][node of the coarsest level] the largest weight among the block's targets … */
     float **strongest;
-    uint32_t **winners;   /* … and the target that has it */
-    pthread_mutex_t lock; /* protects `idle` */
+    uint32_t **winners; /* … and the target that has it */
+    px_mutex lock;      /* protects `idle` */
     /* Free list of scratch buffers that no block is using. */
     struct px_heat_scratch *idle;
 } px_heat;

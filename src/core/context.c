@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
 const char *pelt_version(void) {
     return PELT_VERSION;
@@ -54,15 +52,6 @@ static const pelt_option options[] = {
 
 PX_DESC(context, options)
 
-static uint32_t core_count(void) {
-#ifdef _WIN32
-    long count = pthread_num_processors_np(); /* of winpthreads, which MinGW-w64 has */
-#else
-    long count = sysconf(_SC_NPROCESSORS_ONLN);
-#endif
-    return count < 1 ? 1 : count > PX_MAX_THREADS ? PX_MAX_THREADS : (uint32_t)count;
-}
-
 pelt_result pelt_context_create(const pelt_context_desc *desc, pelt_context **out) {
     *out = NULL;
     PX_TAKE_DESC(NULL, context, desc, settings);
@@ -72,8 +61,11 @@ pelt_result pelt_context_create(const pelt_context_desc *desc, pelt_context **ou
     if (!context)
         return PELT_ERROR_MEMORY;
     *context = (pelt_context){.desc = settings};
-    context->thread_count = settings.thread_count ? settings.thread_count : core_count();
-    pthread_mutex_init(&context->error_lock, NULL);
+    uint32_t cores = px_core_count();
+    context->thread_count = settings.thread_count    ? settings.thread_count
+                            : cores < PX_MAX_THREADS ? cores
+                                                     : PX_MAX_THREADS;
+    px_mutex_init(&context->error_lock);
     *out = context;
     return PELT_OK;
 }
@@ -82,7 +74,7 @@ void pelt_context_destroy(pelt_context *context) {
     if (!context)
         return;
     px_pool_destroy(context);
-    pthread_mutex_destroy(&context->error_lock);
+    px_mutex_destroy(&context->error_lock);
     assert(atomic_load(&context->memory_current) == 0 && "something made with this context still lives");
     pelt_context_desc settings = context->desc;
     settings.resize(settings.resize_user, context, sizeof *context, 0);
@@ -127,9 +119,9 @@ void px_set_error(pelt_context *context, const char *text) {
         memmove(error_target.text, text, strlen(text) + 1);
         return;
     }
-    pthread_mutex_lock(&context->error_lock);
+    px_mutex_lock(&context->error_lock);
     memmove(context->error, text, strlen(text) + 1);
-    pthread_mutex_unlock(&context->error_lock);
+    px_mutex_unlock(&context->error_lock);
 }
 
 pelt_result px_fail(pelt_context *context, pelt_result result, const char *format, ...) {
@@ -289,10 +281,4 @@ void px_unreserve(pelt_context *context, size_t size) {
 pelt_memory_info pelt_context_memory(const pelt_context *context) {
     return (pelt_memory_info){atomic_load(&context->memory_current), atomic_load(&context->memory_peak),
                               atomic_load(&context->memory_count)};
-}
-
-double px_seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }

@@ -4,7 +4,6 @@
 
 #include "core/core.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #define PX_MAX_THREADS 256
@@ -18,7 +17,7 @@ struct pelt_context {
     px_pool *pool; /* created by the first parallel loop; NULL before */
     const char *subject;
     char error[PX_ERROR_SIZE];
-    pthread_mutex_t error_lock;
+    px_mutex error_lock;
     atomic_size_t memory_current, memory_peak;
     _Atomic uint64_t memory_count;
 };

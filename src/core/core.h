@@ -6,6 +6,8 @@
 #ifndef PELT_CORE_H
 #define PELT_CORE_H
 
+#include "core/platform.h"
+
 #include <pelt/base.h>
 #include <pelt/model.h>
 
@@ -51,8 +53,6 @@ void px_log(pelt_context *context, pelt_log_level level, const char *format, ...
 pelt_result px_progress(pelt_context *context, const char *phase, uint64_t done, uint64_t total);
 /* Polls for cancellation without reporting progress. Thread-safe. */
 pelt_result px_cancelled(pelt_context *context);
-/* Seconds of a monotonic clock, for durations. */
-double px_seconds(void);
 
 /* ---- Descriptions ------------------------------------------------------------------------------------------ */
 

@@ -7,9 +7,9 @@
 #include "core/context.h"
 
 struct px_pool {
-    pthread_mutex_t lock;
-    pthread_cond_t wake, done;
-    pthread_t threads[PX_MAX_THREADS];
+    px_mutex lock;
+    px_condition wake, done;
+    px_thread threads[PX_MAX_THREADS];
     uint32_t thread_count; /* helpers, without the calling thread */
     uint64_t generation;   /* rises with every job */
     uint32_t running;      /* helpers still in the current job */
@@ -26,19 +26,19 @@ typedef struct loop {
     void *user;
     atomic_size_t next_block, blocks_done;
     atomic_size_t failed_block; /* lowest one so far; SIZE_MAX: none */
-    pthread_mutex_t lock;       /* of the failure: */
+    px_mutex lock;              /* of the failure: */
     pelt_result result;
     char error[PX_ERROR_SIZE];
 } loop;
 
 static void record_failure(loop *l, size_t block, pelt_result result, const char *error) {
-    pthread_mutex_lock(&l->lock);
+    px_mutex_lock(&l->lock);
     if (block < atomic_load(&l->failed_block)) {
         atomic_store(&l->failed_block, block);
         l->result = result;
         memcpy(l->error, error, sizeof l->error);
     }
-    pthread_mutex_unlock(&l->lock);
+    px_mutex_unlock(&l->lock);
 }
 
 static pelt_result run_block(loop *l, size_t block, char *error) {
@@ -71,25 +71,24 @@ static void work(void *user, uint32_t index) {
 
 /* ---- Threads of our own ----------------------------------------------------------------------------------- */
 
-static void *helper_main(void *user) {
+static void helper_main(void *user) {
     px_pool *pool = user;
-    pthread_mutex_lock(&pool->lock);
+    px_mutex_lock(&pool->lock);
     for (uint64_t seen = 0;;) {
         while (!pool->stop && pool->generation == seen)
-            pthread_cond_wait(&pool->wake, &pool->lock);
+            px_condition_wait(&pool->wake, &pool->lock);
         if (pool->stop)
             break;
         seen = pool->generation;
         pelt_task_fn *task = pool->task;
         void *task_user = pool->task_user;
-        pthread_mutex_unlock(&pool->lock);
+        px_mutex_unlock(&pool->lock);
         task(task_user, 1); /* any index but the calling thread's 0 */
-        pthread_mutex_lock(&pool->lock);
+        px_mutex_lock(&pool->lock);
         if (--pool->running == 0)
-            pthread_cond_signal(&pool->done);
+            px_condition_signal(&pool->done);
     }
-    pthread_mutex_unlock(&pool->lock);
-    return NULL;
+    px_mutex_unlock(&pool->lock);
 }
 
 /* Fewer threads than wanted is no failure: the loop is the same with any number. */
@@ -99,11 +98,11 @@ static px_pool *pool_of(pelt_context *context) {
     px_pool *pool = PX_ALLOC(context, px_pool, 1);
     if (!pool)
         return NULL;
-    pthread_mutex_init(&pool->lock, NULL);
-    pthread_cond_init(&pool->wake, NULL);
-    pthread_cond_init(&pool->done, NULL);
+    px_mutex_init(&pool->lock);
+    px_condition_init(&pool->wake);
+    px_condition_init(&pool->done);
     while (pool->thread_count + 1 < context->thread_count &&
-           pthread_create(&pool->threads[pool->thread_count], NULL, helper_main, pool) == 0)
+           px_thread_start(&pool->threads[pool->thread_count], helper_main, pool))
         pool->thread_count++;
     context->pool = pool;
     return pool;
@@ -113,32 +112,32 @@ void px_pool_destroy(pelt_context *context) {
     px_pool *pool = context->pool;
     if (!pool)
         return;
-    pthread_mutex_lock(&pool->lock);
+    px_mutex_lock(&pool->lock);
     pool->stop = true;
-    pthread_cond_broadcast(&pool->wake);
-    pthread_mutex_unlock(&pool->lock);
+    px_condition_broadcast(&pool->wake);
+    px_mutex_unlock(&pool->lock);
     for (uint32_t t = 0; t < pool->thread_count; t++)
-        pthread_join(pool->threads[t], NULL);
-    pthread_cond_destroy(&pool->wake);
-    pthread_cond_destroy(&pool->done);
-    pthread_mutex_destroy(&pool->lock);
+        px_thread_join(&pool->threads[t]);
+    px_condition_destroy(&pool->wake);
+    px_condition_destroy(&pool->done);
+    px_mutex_destroy(&pool->lock);
     px_free(context, pool);
     context->pool = NULL;
 }
 
 static void run_on_pool(px_pool *pool, pelt_task_fn *task, void *task_user) {
-    pthread_mutex_lock(&pool->lock);
+    px_mutex_lock(&pool->lock);
     pool->task = task;
     pool->task_user = task_user;
     pool->running = pool->thread_count;
     pool->generation++;
-    pthread_cond_broadcast(&pool->wake);
-    pthread_mutex_unlock(&pool->lock);
+    px_condition_broadcast(&pool->wake);
+    px_mutex_unlock(&pool->lock);
     task(task_user, 0);
-    pthread_mutex_lock(&pool->lock);
+    px_mutex_lock(&pool->lock);
     while (pool->running)
-        pthread_cond_wait(&pool->done, &pool->lock);
-    pthread_mutex_unlock(&pool->lock);
+        px_condition_wait(&pool->done, &pool->lock);
+    px_mutex_unlock(&pool->lock);
 }
 
 /* A nested loop runs on the thread of its block only: the other threads are busy with the outer loop. */
@@ -164,9 +163,9 @@ pelt_result px_parallel(pelt_context *context, const char *phase, size_t count, 
     l.failed_block = SIZE_MAX;
     if (l.phase)
         PX_TRY(px_progress(context, phase, 0, l.block_count));
-    pthread_mutex_init(&l.lock, NULL);
+    px_mutex_init(&l.lock);
     run_loop(&l, nested);
-    pthread_mutex_destroy(&l.lock);
+    px_mutex_destroy(&l.lock);
     if (atomic_load(&l.failed_block) != SIZE_MAX) {
         px_set_error(context, l.error);
         return l.result;

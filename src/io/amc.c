@@ -5,7 +5,6 @@
 #include "core/frames.h"
 
 #include <ctype.h>
-#include <dirent.h>
 
 typedef struct reader {
     const px_read *read;
@@ -32,27 +31,29 @@ static int fit_of(const char *name, const char *motion) {
 
 /* Finds the best-matching .asf file in the folder. *found is NULL if there is none or if two match equally well. */
 static pelt_result find_skeleton(px_arena *arena, const char *path, const char **found) {
-    const char *slash = strrchr(path, '/'), *motion = slash ? slash + 1 : path;
-    const char *folder = px_arena_text(arena, path, (size_t)(motion - path));
-    DIR *directory = folder ? opendir(*folder ? folder : ".") : NULL;
-    pelt_result result = folder ? PELT_OK : PELT_ERROR_MEMORY;
+    const char *motion = px_path_name(path), *folder = px_arena_text(arena, path, (size_t)(motion - path));
+    px_folder list;
     *found = NULL;
+    if (!folder)
+        return PELT_ERROR_MEMORY;
+    if (!px_folder_open(&list, *folder ? folder : "."))
+        return PELT_OK;
+    pelt_result result = PELT_OK;
     int best = 0;
-    for (struct dirent *entry; directory && result == PELT_OK && (entry = readdir(directory));) {
-        int fit = fit_of(entry->d_name, motion);
+    for (const char *entry; result == PELT_OK && (entry = px_folder_next(&list));) {
+        int fit = fit_of(entry, motion);
         if (fit == 0 || fit < best)
             continue;
         bool tie = fit == best;
         best = fit;
-        char *name = px_arena_alloc(arena, strlen(folder) + strlen(entry->d_name) + 1, 1);
+        char *name = px_arena_alloc(arena, strlen(folder) + strlen(entry) + 1, 1);
         if (!name)
             result = PELT_ERROR_MEMORY;
         else
-            strcat(strcpy(name, folder), entry->d_name);
+            strcat(strcpy(name, folder), entry);
         *found = tie ? NULL : name;
     }
-    if (directory)
-        closedir(directory);
+    px_folder_close(&list);
     return result;
 }
 

@@ -2,32 +2,21 @@
 #include "io/io.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Opening a pipe blocks until its other end is opened; a signal that cancels the operation ends the wait. */
-static pelt_result open_descriptor(pelt_context *context, const char *path, int flags, int *descriptor) {
-    while ((*descriptor = open(path, flags | O_CLOEXEC, 0666)) < 0 && errno == EINTR)
+static pelt_result open_descriptor(pelt_context *context, const char *path, px_open_mode mode, int *descriptor) {
+    while ((*descriptor = px_open(path, mode)) < 0 && errno == EINTR)
         PX_TRY(px_cancelled(context));
     return PELT_OK;
 }
 
 /* ---- Input ------------------------------------------------------------------------------------------------ */
 
-typedef struct mapping {
-    void *address;
-    size_t size;
-} mapping;
-
 static void unmap(void *user) {
-    mapping *m = user;
-    munmap(m->address, m->size);
+    px_unmap(user);
 }
 
 /* Reads files that cannot be mapped: pipes, /dev/stdin, files in /proc. */
@@ -36,7 +25,7 @@ static pelt_result read_stream(px_arena *arena, int descriptor, px_file *file) {
     px_buffer buffer = {.context = context};
     pelt_result result = PELT_OK;
     char block[65536];
-    for (ssize_t got; result == PELT_OK && (got = read(descriptor, block, sizeof block)) != 0;) {
+    for (int64_t got; result == PELT_OK && (got = px_descriptor_read(descriptor, block, sizeof block)) != 0;) {
         if (got > 0)
             px_buffer_add(&buffer, block, (size_t)got);
         else if (errno != EINTR)
@@ -65,7 +54,7 @@ static pelt_result read_whole(px_arena *arena, int descriptor, size_t size, px_f
         return PELT_ERROR_MEMORY;
     file->data = data;
     while (file->size < size) {
-        ssize_t got = read(descriptor, data + file->size, size - file->size);
+        int64_t got = px_descriptor_read(descriptor, data + file->size, size - file->size);
         if (got < 0 && errno != EINTR)
             return px_fail(context, PELT_ERROR_INPUT, "cannot be read: %s", strerror(errno));
         if (got == 0)
@@ -77,22 +66,20 @@ static pelt_result read_whole(px_arena *arena, int descriptor, size_t size, px_f
 }
 
 static pelt_result map_descriptor(px_arena *arena, int descriptor, size_t size, px_file *file) {
-    mapping *m = PX_NEW(arena, mapping, 1);
-    if (!m)
+    px_mapping *mapping = PX_NEW(arena, px_mapping, 1);
+    if (!mapping)
         return PELT_ERROR_MEMORY;
-    m->address = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (m->address == MAP_FAILED)
+    if (!px_map(descriptor, size, mapping))
         return px_fail(px_arena_context(arena), PELT_ERROR_INPUT, "cannot be mapped: %s", strerror(errno));
-    m->size = size;
-    file->data = m->address;
+    file->data = mapping->data;
     file->size = size;
     file->mapped = true;
-    return px_arena_defer(arena, unmap, m);
+    return px_arena_defer(arena, unmap, mapping);
 }
 
 void px_file_release(const px_file *file) {
-    if (file->mapped) /* on other memory MADV_DONTNEED would destroy the content */
-        madvise((void *)(uintptr_t)file->data, file->size, MADV_DONTNEED);
+    if (file->mapped) /* the content of other memory would be lost */
+        px_map_release(file->data, file->size);
 }
 
 #define RELEASE_SIZE ((size_t)64 << 20)
@@ -121,21 +108,23 @@ pelt_result px_file_open(px_arena *arena, const char *path, px_file *file) {
     pelt_context *context = px_arena_context(arena);
     *file = (px_file){.data = (const uint8_t *)"", .path = path};
     int descriptor;
-    PX_TRY(open_descriptor(context, path, O_RDONLY, &descriptor));
+    PX_TRY(open_descriptor(context, path, PX_OPEN_READ, &descriptor));
     if (descriptor < 0)
         return px_fail(context, PELT_ERROR_INPUT, "cannot be opened: %s", strerror(errno));
-    struct stat status;
+    uint64_t size;
+    px_path_kind kind = px_descriptor_look(descriptor, &size);
     pelt_result result = PELT_OK;
-    if (fstat(descriptor, &status) != 0)
+    if (kind == PX_PATH_NONE)
         result = px_fail(context, PELT_ERROR_INPUT, "cannot be read: %s", strerror(errno));
-    else if (S_ISDIR(status.st_mode))
+    else if (kind == PX_PATH_FOLDER)
         result = px_fail(context, PELT_ERROR_INPUT, "is a folder, not a file");
-    else if (S_ISREG(status.st_mode) && status.st_size > 0)
-        result = ((size_t)status.st_size <= READ_SIZE ? read_whole : map_descriptor)(arena, descriptor,
-                                                                                     (size_t)status.st_size, file);
+    else if ((size_t)size != size)
+        result = px_fail(context, PELT_ERROR_INPUT, "is too large for this machine's addresses");
+    else if (size > 0)
+        result = (size <= READ_SIZE ? read_whole : map_descriptor)(arena, descriptor, (size_t)size, file);
     else
         result = read_stream(arena, descriptor, file);
-    close(descriptor);
+    px_descriptor_close(descriptor);
     return result;
 }
 
@@ -184,10 +173,9 @@ px_output *px_output_begin_memory(pelt_context *context, px_buffer *memory) {
 
 /* Temporary path in the same folder: "folder/.name.pelt-1234" for "folder/name" in process 1234, then `ending`. */
 static const char *temporary_path(px_output *output, const char *path, const char *ending) {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *name = px_path_name(path);
     px_buffer text = {.context = px_arena_context(output->arena)};
-    px_buffer_format(&text, "%.*s.%s.pelt-%ld%s", (int)(name - path), path, name, (long)getpid(), ending);
+    px_buffer_format(&text, "%.*s.%s.pelt-%u%s", (int)(name - path), path, name, px_process_id(), ending);
     const char *copy = text.failed ? NULL : px_arena_text(output->arena, text.data, text.size);
     px_buffer_free(&text);
     return copy;
@@ -208,7 +196,7 @@ static pelt_result write_through(px_output *output, const char *data, size_t siz
         return output->memory->failed ? PELT_ERROR_MEMORY : PELT_OK;
     }
     while (size > 0) {
-        ssize_t done = write(output->descriptor, data, px_min_size(size, (size_t)1 << 30));
+        int64_t done = px_descriptor_write(output->descriptor, data, size);
         if (done < 0 && errno != EINTR)
             return fail_output(output, output->open->path, "cannot be written", errno);
         if (done > 0) {
@@ -230,48 +218,35 @@ static pelt_result finish_open(px_output *output) {
     if (!output->open)
         return PELT_OK;
     pelt_result result = flush(output);
-    if (!output->memory && close(output->descriptor) != 0 && result == PELT_OK)
+    if (!output->memory && !px_descriptor_close(output->descriptor) && result == PELT_OK)
         result = fail_output(output, output->open->path, "cannot be written", errno);
     output->open = NULL;
     return result;
-}
-
-/* The descriptor if the path is a link to an open standard stream (/dev/stdout, /dev/stderr), even one redirected to a
- * file; else -1. */
-static int standard_stream(const char *path, const struct stat *status) {
-    struct stat link, stream;
-    if (lstat(path, &link) != 0 || !S_ISLNK(link.st_mode))
-        return -1;
-    for (int descriptor = STDOUT_FILENO; descriptor <= STDERR_FILENO; descriptor++)
-        if (fstat(descriptor, &stream) == 0 && stream.st_dev == status->st_dev && stream.st_ino == status->st_ino)
-            return descriptor;
-    return -1;
 }
 
 /* Anything but a regular file is written directly. A symbolic link is kept; the file that it points to is replaced. */
 static pelt_result open_output(px_output *output, px_output_file *file) {
     pelt_context *context = px_arena_context(output->arena);
     const char *path = file->path;
-    char real[PATH_MAX];
-    struct stat status;
-    bool exists = stat(path, &status) == 0;
-    if (exists && S_ISDIR(status.st_mode))
+    char real[PX_PATH_SIZE];
+    uint64_t size;
+    px_path_kind kind = px_path_look(path, &size);
+    if (kind == PX_PATH_FOLDER)
         return fail_output(output, path, "is a folder", 0);
-    int stream = exists ? standard_stream(path, &status) : -1;
-    bool regular = !exists || (S_ISREG(status.st_mode) && stream < 0);
-    if (exists && regular && !output->replace)
+    output->descriptor = kind == PX_PATH_NONE ? -1 : px_open_standard(path);
+    if (output->descriptor >= 0)
+        return PELT_OK;
+    if (kind == PX_PATH_FILE && !output->replace)
         return fail_output(output, path, "exists already", 0);
-    if (stream >= 0) {
-        output->descriptor = fcntl(stream, F_DUPFD_CLOEXEC, 0);
-    } else if (regular) {
-        const char *place = exists && realpath(path, real) ? real : path;
+    if (kind == PX_PATH_STREAM) {
+        PX_TRY(open_descriptor(context, path, PX_OPEN_WRITE, &output->descriptor));
+    } else {
+        const char *place = kind == PX_PATH_FILE && px_path_real(path, real) ? real : path;
         file->place = px_arena_text(output->arena, place, strlen(place));
         if (!file->place || !(file->temporary = temporary_path(output, place, "")))
             return PELT_ERROR_MEMORY;
-        unlink(file->temporary); /* never write through an existing file or link */
-        PX_TRY(open_descriptor(context, file->temporary, O_WRONLY | O_CREAT | O_EXCL, &output->descriptor));
-    } else {
-        PX_TRY(open_descriptor(context, path, O_WRONLY, &output->descriptor));
+        px_path_remove(file->temporary); /* never write through an existing file or link */
+        PX_TRY(open_descriptor(context, file->temporary, PX_OPEN_NEW, &output->descriptor));
     }
     return output->descriptor < 0 ? fail_output(output, path, "cannot be written", errno) : PELT_OK;
 }
@@ -309,14 +284,14 @@ pelt_result px_output_write(px_output_file *file, const void *data, size_t size)
 /* Gives the file at `place` a backup name with a hard link. If the file system has no hard links (FAT, some network
  * file systems), renames the file; `place` then does not exist until the new file is renamed to it. */
 static pelt_result back_up(px_output *output, px_output_file *file) {
-    struct stat status;
-    if (lstat(file->place, &status) != 0 || !S_ISREG(status.st_mode)) /* a new folder: rename() fails on it */
+    uint64_t size;
+    if (px_path_look(file->place, &size) != PX_PATH_FILE) /* a new folder: renaming to it fails */
         return PELT_OK;
     const char *backup = temporary_path(output, file->place, "-old");
     if (!backup)
         return PELT_ERROR_MEMORY;
-    unlink(backup);
-    if (link(file->place, backup) == 0 || (errno != ENOSPC && errno != EDQUOT && rename(file->place, backup) == 0)) {
+    px_path_remove(backup);
+    if (px_path_link(file->place, backup) || (errno != ENOSPC && px_path_rename(file->place, backup))) {
         file->backup = backup;
         return PELT_OK;
     }
@@ -326,9 +301,9 @@ static pelt_result back_up(px_output *output, px_output_file *file) {
 static pelt_result put_in_place(px_output *output, px_output_file *file) {
     if (!file->temporary)
         return PELT_OK;
-    if (output->files->next) /* a single file needs no backup: rename replaces it or fails */
+    if (output->files->next) /* a single file needs no backup: renaming replaces it or fails */
         PX_TRY(back_up(output, file));
-    if (rename(file->temporary, file->place) != 0)
+    if (!px_path_rename(file->temporary, file->place))
         return fail_output(output, file->path, "cannot be put in place", errno);
     file->temporary = NULL;
     file->renamed = true;
@@ -341,11 +316,11 @@ pelt_result px_output_commit(px_output *output) {
         result = put_in_place(output, file);
     for (px_output_file *file = output->files; file; file = file->next) {
         if (result != PELT_OK && file->renamed && !file->backup)
-            unlink(file->place);
+            px_path_remove(file->place);
         /* If restoring the old file fails, it stays under its backup name. rename() does nothing if both names are hard
          * links to the same file (POSIX): unlink the backup name then, too. */
-        if (file->backup && (result == PELT_OK || rename(file->backup, file->place) == 0))
-            unlink(file->backup);
+        if (file->backup && (result == PELT_OK || px_path_rename(file->backup, file->place)))
+            px_path_remove(file->backup);
     }
     px_output_abort(output);
     return result;
@@ -355,10 +330,10 @@ void px_output_abort(px_output *output) {
     if (!output)
         return;
     if (output->open && !output->memory)
-        close(output->descriptor);
+        px_descriptor_close(output->descriptor);
     for (px_output_file *file = output->files; file; file = file->next)
         if (file->temporary)
-            unlink(file->temporary);
+            px_path_remove(file->temporary);
     px_arena_destroy(output->arena);
 }
 

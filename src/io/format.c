@@ -2,7 +2,6 @@
 #include "io/io.h"
 
 #include <strings.h>
-#include <sys/stat.h>
 
 static const px_format *const table[] = {
     &px_format_gltf, &px_format_obj, &px_format_ply, &px_format_abc, &px_format_pc2,
@@ -14,8 +13,7 @@ const pelt_format_info *pelt_format_at(uint32_t index) {
 }
 
 static const char *extension_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    const char *dot = strrchr(slash ? slash : path, '.');
+    const char *dot = strrchr(px_path_name(path), '.');
     return dot ? dot + 1 : "";
 }
 
@@ -75,8 +73,8 @@ const px_format *px_format_detect(pelt_context *context, const px_file *file) {
 
 /* The content of a pipe cannot be inspected without consuming it, so only its name is used. */
 static const px_format *format_of_path(px_arena *arena, const char *path) {
-    struct stat status;
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+    uint64_t size;
+    if (px_path_look(path, &size) == PX_PATH_STREAM) {
         const px_format *format = px_format_by_extension(path);
         if (!format)
             px_fail(px_arena_context(arena), PELT_ERROR_INPUT, "is no file, and its name tells no format");

@@ -239,8 +239,7 @@ static pelt_result read_lists(px_gltf *doc) {
 
 /* The folder of a path with its slash: "folder/" for "folder/name". */
 static const char *folder_of(px_arena *arena, const char *path) {
-    const char *slash = strrchr(path, '/');
-    return px_arena_text(arena, path, slash ? (size_t)(slash + 1 - path) : 0);
+    return px_arena_text(arena, path, (size_t)(px_path_name(path) - path));
 }
 
 static pelt_result read_document(const px_read *read, px_gltf *doc) {
@@ -288,13 +287,23 @@ static pelt_result read_gltf(const px_read *read) {
     return PELT_OK;
 }
 
+/* Whether "asset" occurs, with its quotes. */
+static bool names_asset(const uint8_t *data, size_t size) {
+    static const char word[] = "\"asset\"";
+    size_t length = strlen(word);
+    for (const uint8_t *p = data, *end = data + size; (size_t)(end - p) >= length; p++)
+        if (!(p = memchr(p, word[0], (size_t)(end - p) - length + 1)) || memcmp(p, word, length) == 0)
+            return p != NULL;
+    return false;
+}
+
 static bool sniff(const uint8_t *data, size_t size) {
     if (is_glb(data, size))
         return true;
     size_t start = size >= 3 && memcmp(data, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     while (start < size && (data[start] == ' ' || data[start] == '\n' || data[start] == '\r' || data[start] == '\t'))
         start++;
-    return start < size && data[start] == '{' && memmem(data, size, "\"asset\"", 7);
+    return start < size && data[start] == '{' && names_asset(data, size);
 }
 
 const px_format px_format_gltf = {

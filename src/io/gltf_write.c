@@ -237,16 +237,12 @@ pelt_result px_gltf_make(px_gltf_writer *w) {
 
 /* Whether the output is in the folder of the source, so that relative URIs of the source stay valid. */
 static bool same_folder(const char *source_folder, const char *path) {
-    const char *slash = strrchr(path, '/');
-    char *a = realpath(source_folder[0] ? source_folder : ".", NULL), *b = NULL, *folder = NULL;
-    if (slash)
-        folder = strndup(path, (size_t)(slash + 1 - path));
-    b = realpath(folder ? folder : ".", NULL);
-    bool same = a && b && strcmp(a, b) == 0;
-    free(a);
-    free(b);
-    free(folder);
-    return same;
+    char a[PX_PATH_SIZE], b[PX_PATH_SIZE], folder[PX_PATH_SIZE] = ".";
+    size_t length = (size_t)(px_path_name(path) - path);
+    if (length >= sizeof folder)
+        return false;
+    memcpy(folder, path, length);
+    return px_path_real(source_folder[0] ? source_folder : ".", a) && px_path_real(folder, b) && strcmp(a, b) == 0;
 }
 
 static const char *image_type(const uint8_t *data, size_t size) {
@@ -344,7 +340,7 @@ static pelt_result write_bin(px_gltf_writer *w, const px_write *write, const px_
         return PELT_ERROR_MEMORY;
     memcpy(path, write->path, length);
     memcpy(path + length, ".bin", 4);
-    const char *slash = strrchr(path, '/'), *uri = px_gltf_encode_uri(w->arena, slash ? slash + 1 : path);
+    const char *uri = px_gltf_encode_uri(w->arena, px_path_name(path));
     if (!uri || !px_gltf_put(w, layout->buffer, "uri", px_json_new_string(w->arena, uri)))
         return PELT_ERROR_MEMORY;
     px_output_file *file;

@@ -60,8 +60,7 @@ pelt_result px_cache_fit(pelt_context *context, pelt_model *model, uint64_t poin
 /* ---- Files ------------------------------------------------------------------------------------------------ */
 
 const char *px_read_name(const px_read *read) {
-    const char *slash = strrchr(read->file.path, '/');
-    const char *name = slash ? slash + 1 : read->file.path, *dot = strrchr(name, '.');
+    const char *name = px_path_name(read->file.path), *dot = strrchr(name, '.');
     return px_arena_text(read->model->memory, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
 }
 
@@ -130,8 +129,7 @@ static pelt_result read_frame(pelt_context *context, const char *path, const pel
 
 /* The name of a sequence: "f_0001.obj" gives "f". */
 static const char *sequence_name(px_arena *arena, const char *path) {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *name = px_path_name(path);
     size_t length = strcspn(name, ".");
     while (length > 0 && strchr("0123456789_-. ", name[length - 1]))
         length--;

@@ -66,7 +66,7 @@ static pelt_result add_pose(pose_reader *r, const char *name, size_t length, pel
 
 /* Adds a pose that is named after its file: "folder/bent.json" gives "bent". */
 static pelt_result add_file_pose(pose_reader *r, const char *path, pelt_transform **locals) {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    const char *name = px_path_name(path), *dot = strrchr(name, '.');
     return add_pose(r, name, dot && dot > name ? (size_t)(dot - name) : strlen(name), locals);
 }
 

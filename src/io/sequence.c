@@ -2,12 +2,9 @@
 #include "io/io.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 /* ---- Natural order ---------------------------------------------------------------------------------------- */
 
@@ -61,7 +58,7 @@ static pelt_result add_path(path_list *list, const char *folder, const char *nam
         list->capacity = capacity;
     }
     size_t folder_length = strlen(folder), name_length = strlen(name);
-    bool slash = folder_length && folder[folder_length - 1] != '/';
+    bool slash = folder_length && *px_path_name(folder); /* "folder", neither "" nor "folder/" */
     char *path = px_arena_alloc(list->arena, folder_length + slash + name_length + 1, 1);
     if (!path)
         return PELT_ERROR_MEMORY;
@@ -73,18 +70,23 @@ static pelt_result add_path(path_list *list, const char *folder, const char *nam
     return PELT_OK;
 }
 
-static pelt_result list_format(path_list *list, const char *folder, const pelt_format_info *wanted) {
-    DIR *directory = opendir(folder);
-    if (!directory)
-        return px_fail(px_arena_context(list->arena), PELT_ERROR_INPUT, "the folder cannot be read: %s",
-                       strerror(errno));
+/* Opens a folder, "" being the current one. */
+static pelt_result open_folder(pelt_context *context, px_folder *folder, const char *path) {
+    if (px_folder_open(folder, *path ? path : "."))
+        return PELT_OK;
+    return px_fail(context, PELT_ERROR_INPUT, "the folder cannot be read: %s", strerror(errno));
+}
+
+static pelt_result list_format(path_list *list, const char *path, const pelt_format_info *wanted) {
+    px_folder folder;
+    PX_TRY(open_folder(px_arena_context(list->arena), &folder, path));
     pelt_result result = PELT_OK;
-    for (struct dirent *entry; result == PELT_OK && (entry = readdir(directory)) != NULL;) {
-        const px_format *format = entry->d_name[0] == '.' ? NULL : px_format_by_extension(entry->d_name);
+    for (const char *name; result == PELT_OK && (name = px_folder_next(&folder)) != NULL;) {
+        const px_format *format = name[0] == '.' ? NULL : px_format_by_extension(name);
         if (format && &format->info == wanted)
-            result = add_path(list, folder, entry->d_name);
+            result = add_path(list, path, name);
     }
-    closedir(directory);
+    px_folder_close(&folder);
     return result;
 }
 
@@ -100,16 +102,38 @@ static pelt_result list_folder(path_list *list, const char *folder) {
     return PELT_OK;
 }
 
-static pelt_result list_glob(path_list *list, const char *pattern) {
-    glob_t found = {0};
-    int status = glob(pattern, 0, NULL, &found);
+/* ---- Globs ------------------------------------------------------------------------------------------------ */
+
+/* Adds the paths that match folder + pattern, one folder of the pattern at a time. Names that begin with a dot match only patterns
+ * that do. Folders that cannot be read have no matches. */
+static pelt_result list_glob(path_list *list, const char *folder, const char *pattern) {
+    size_t length = strcspn(pattern, px_path_separators);
+    const char *rest = pattern + length + strspn(pattern + length, px_path_separators);
+    px_folder entries;
+    if (!px_folder_open(&entries, *folder ? folder : "."))
+        return PELT_OK;
     pelt_result result = PELT_OK;
-    for (size_t p = 0; status == 0 && result == PELT_OK && p < found.gl_pathc; p++)
-        result = add_path(list, "", found.gl_pathv[p]);
-    globfree(&found);
-    if (result == PELT_OK && list->count == 0)
-        result = px_fail(px_arena_context(list->arena), PELT_ERROR_INPUT, "no file matches");
+    for (const char *name; result == PELT_OK && (name = px_folder_next(&entries)) != NULL;) {
+        if ((name[0] == '.' && pattern[0] != '.') ||
+            !px_glob_matches(pattern, length, name, strlen(name), px_path_separators))
+            continue;
+        result = add_path(list, folder, name);
+        if (result == PELT_OK && *rest)
+            result = list_glob(list, list->paths[--list->count], rest);
+    }
+    px_folder_close(&entries);
     return result;
+}
+
+/* The part of the pattern before its first wildcard is a folder that is not searched. */
+static pelt_result list_matches(path_list *list, const char *pattern) {
+    size_t known = strcspn(pattern, "*?[");
+    const char *folder = px_arena_text(list->arena, pattern, known);
+    folder = folder ? px_arena_text(list->arena, pattern, (size_t)(px_path_name(folder) - folder)) : NULL;
+    if (!folder)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(list_glob(list, folder, pattern + strlen(folder)));
+    return list->count ? PELT_OK : px_fail(px_arena_context(list->arena), PELT_ERROR_INPUT, "no file matches");
 }
 
 /* ---- printf patterns -------------------------------------------------------------------------------------- */
@@ -154,30 +178,25 @@ static pelt_result list_pattern(path_list *list, const char *pattern) {
     const char *start, *end;
     int width;
     find_number(pattern, &start, &end, &width);
-    const char *slash = strrchr(pattern, '/');
     pelt_context *context = px_arena_context(list->arena);
-    if (slash && slash >= start)
+    const char *name = px_path_name(pattern), *folder = px_arena_text(list->arena, pattern, (size_t)(name - pattern));
+    if (name > start)
         return px_fail(context, PELT_ERROR_INPUT, "the number of a pattern belongs in the file name, not in a folder");
-    const char *name = slash ? slash + 1 : pattern;
-    const char *folder = slash ? px_arena_text(list->arena, pattern, (size_t)(name - pattern)) : "";
     if (!folder)
         return PELT_ERROR_MEMORY;
-    DIR *directory = opendir(*folder ? folder : ".");
-    if (!directory)
-        return px_fail(context, PELT_ERROR_INPUT, "the folder cannot be read: %s", strerror(errno));
+    px_folder entries;
+    PX_TRY(open_folder(context, &entries, folder));
     pelt_result result = PELT_OK;
     size_t before = (size_t)(start - name), after = strlen(end);
-    for (struct dirent *entry; result == PELT_OK && (entry = readdir(directory)) != NULL;) {
-        size_t length = strlen(entry->d_name);
-        if (length <= before + after || strncmp(entry->d_name, name, before) != 0 ||
-            strcmp(entry->d_name + length - after, end) != 0)
+    for (const char *entry; result == PELT_OK && (entry = px_folder_next(&entries)) != NULL;) {
+        size_t length = strlen(entry);
+        if (length <= before + after || strncmp(entry, name, before) != 0 || strcmp(entry + length - after, end) != 0)
             continue;
-        const char *digits = entry->d_name + before;
-        size_t digit_count = length - before - after;
-        if (strspn(digits, "0123456789") >= digit_count && digit_count >= (size_t)width)
-            result = add_path(list, folder, entry->d_name);
+        size_t digits = length - before - after;
+        if (strspn(entry + before, "0123456789") >= digits && digits >= (size_t)width)
+            result = add_path(list, folder, entry);
     }
-    closedir(directory);
+    px_folder_close(&entries);
     if (result == PELT_OK && list->count == 0)
         result = px_fail(context, PELT_ERROR_INPUT, "no file matches");
     return result;
@@ -187,14 +206,14 @@ static pelt_result list_pattern(path_list *list, const char *pattern) {
 
 pelt_result px_sequence_expand(px_arena *arena, const char *path, const char ***paths, size_t *count) {
     path_list list = {.arena = arena};
-    struct stat status;
-    bool exists = stat(path, &status) == 0;
-    if (exists && S_ISDIR(status.st_mode))
+    uint64_t size;
+    px_path_kind kind = px_path_look(path, &size);
+    if (kind == PX_PATH_FOLDER)
         PX_TRY(list_folder(&list, path));
-    else if (!exists && px_sequence_is_pattern(path))
+    else if (kind == PX_PATH_NONE && px_sequence_is_pattern(path))
         PX_TRY(list_pattern(&list, path));
-    else if (!exists && strpbrk(path, "*?["))
-        PX_TRY(list_glob(&list, path));
+    else if (kind == PX_PATH_NONE && strpbrk(path, "*?["))
+        PX_TRY(list_matches(&list, path));
     else
         PX_TRY(add_path(&list, "", path));
     qsort(list.paths, list.count, sizeof *list.paths, compare_paths);
@@ -227,8 +246,8 @@ static bool differ_by_numbers(const char *a, const char *b, size_t *changed) {
 
 /* Finds number `wanted` of a path, counted from 1; SIZE_MAX: the last number of the file name. NULL: there is none. */
 static const char *number_at(const char *path, size_t wanted) {
-    const char *found = NULL, *slash = wanted == SIZE_MAX ? strrchr(path, '/') : NULL;
-    path = slash ? slash : path;
+    const char *found = NULL;
+    path = wanted == SIZE_MAX ? px_path_name(path) : path;
     for (size_t number = 1; number <= wanted && *(path += strcspn(path, "0123456789")); number++) {
         found = path;
         path += digit_count(path);

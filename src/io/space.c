@@ -4,8 +4,6 @@
 #include "core/similarity.h"
 #include "io/asf.h"
 
-#include <fnmatch.h>
-#include <limits.h>
 #include <math.h>
 #include <pelt/measure.h>
 
@@ -13,14 +11,9 @@
 
 /* ---- Entries of pelt_load_desc.up and scale ---------------------------------------------------------------- */
 
-static const char *last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Whether `name` [length] is a path or the last part of it. */
 static bool names_file(const char *path, const char *name, size_t length) {
-    return px_is_name(path, name, length) || px_is_name(last_part(path), name, length);
+    return px_is_name(path, name, length) || px_is_name(px_path_name(path), name, length);
 }
 
 /* An entry of a list like "y,cache.mdd=z": the name of a file (NULL: all files) and its value. */
@@ -54,14 +47,9 @@ static bool is_about(const entry *e, const char *path, const char *given) {
 
 /* Whether `name` [length] is a path or the last part of it, or `path` is a pattern that matches it. */
 static bool may_name_file(const char *path, const char *name, size_t length) {
-    char text[PATH_MAX];
-    if (names_file(path, name, length))
-        return true;
-    if (!strpbrk(path, "*?[") || length >= sizeof text)
-        return false;
-    memcpy(text, name, length);
-    text[length] = 0;
-    return fnmatch(path, text, FNM_PATHNAME) == 0 || fnmatch(last_part(path), text, FNM_PATHNAME) == 0;
+    const char *last = px_path_name(path);
+    return names_file(path, name, length) || px_glob_matches(path, strlen(path), name, length, px_path_separators) ||
+           px_glob_matches(last, strlen(last), name, length, px_path_separators);
 }
 
 bool pelt_load_unmatched(const char *list, const char *const *paths, size_t path_count, const char **name,

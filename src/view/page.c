@@ -266,8 +266,7 @@ static pelt_result put_overlays(page *p) {
 }
 
 static const char *title_of(const page *p) {
-    const char *slash = strrchr(p->model->path, '/');
-    const char *name = slash ? slash + 1 : p->model->path;
+    const char *name = px_path_name(p->model->path);
     return p->desc->title ? p->desc->title : name[0] ? name : "model";
 }
 
