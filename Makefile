@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 MINUTES ?= 1
 
 .DEFAULT_GOAL := build
-.PHONY: help setup setup-build build release demo test test-all gauntlet interop bench fuzz coverage docs-pictures docs-tables docs-api format install clean
+.PHONY: help setup setup-build build release demo test test-all gauntlet interop bench wheel fuzz coverage docs-pictures docs-tables docs-api format install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,9 @@ interop: setup release ## what other programs make of Pelt's files, and Pelt of 
 
 bench: release ## run the benchmarks
 	@scripts/bench.sh
+
+wheel: setup-build ## build/wheel/pelt-*.whl: the Python package
+	@PELT_WHEEL_BUILD=$(CURDIR)/build/wheel/module /usr/bin/python3 python/backend.py build/wheel
 
 fuzz: setup ## fuzz every format, JSON and the command line for MINUTES=n each
 	@scripts/fuzz.sh $(MINUTES)

@@ -135,13 +135,6 @@ mkdir "$scenes/study"
     "$pelt" study flag.obj flag.pc2 --methods fesam,sma-affine-nnls,sad,cpca,svd --bones 4,8,16,32 --svg study.svg --quiet)
 cp "$scenes/study/study.svg" "$out/study.svg"
 
-status=0
-for file in "$out"/*.png "$out"/*.svg; do
-    size=$(stat -c %s "$file")
-    printf '%-32s %4d KB\n' "$file" $((size / 1000))
-    [ "$size" -le 200000 ] || { echo "docs-pictures: $file is over 200 KB" >&2; status=1; }
-done
-exit $status
 # The hand of the EigenSkin paper: a pose outside the training set (Figs 1, 7: linear blend skinning, one and five
 # eigendisplacements, truth), training poses (Fig. 4), skeleton (Fig. 6), supports (Fig. 3), eigendisplacements (Fig. 5).
 hand() { "$bin/pelt" correct "$scenes/hand.glb" --driver pose --poses "$scenes/handposes" --preset eigenskin2002 -o "$scenes/hand_$1.glb" --quiet "${@:2}"; }
@@ -165,3 +158,18 @@ done
 for n in 1 2 3 4; do
     view "eigenskin-mode-$n" "$scenes/hand_5.glb" --rest --mode morph --morph "thumb-metacarpal mode $n" --size 230x300 --yaw 15
 done
+
+# The examples of the Python package.
+example() { PYTHONPATH=build/release/python /usr/bin/python3 "python/examples/$1.py" "${@:3}" "$out/python-$2.png" >/dev/null; }
+example bones_and_error bones "$scenes/hare.obj" "$scenes/hare.pc2"
+example bind_and_pose bind "$scenes/creature.glb"
+example train_eigenskin eigenskin "$scenes/arm.glb"
+example jiggle_loop jiggle "$scenes/creature.glb"
+
+status=0
+for file in "$out"/*.png "$out"/*.svg; do
+    size=$(stat -c %s "$file")
+    printf '%-32s %4d KB\n' "$file" $((size / 1000))
+    [ "$size" -le 200000 ] || { echo "docs-pictures: $file is over 200 KB" >&2; status=1; }
+done
+exit $status

@@ -79,7 +79,7 @@ build coverage && find build/coverage -name '*.gcda' -delete && run coverage -R 
 build dev-clang && run dev-clang -E '^(test_|replay_)'
 # test_repeat calls twenty times what other tests call once; test_scenes and test_decompose_quality check figures of code that others run too.
 build asan && PELT_DATA_BROKEN=${PELT_DATA:-$PWD/../shared/data} PELT_DATA=/none \
-    run asan -R '^(test_|cli_|replay_|data_broken)' -E '^test_(repeat|scenes|decompose_quality)$'
+    run asan -R '^(test_|cli_|replay_|data_broken|python_package)' -E '^test_(repeat|scenes|decompose_quality)$'
 build tsan:thread_tests && PELT_DATA=/none run tsan -L threads
 
 if [ "${1:-}" = --all ]; then
