@@ -18,24 +18,54 @@ scene() { "${runner[@]}" "$scenes" "$@"; }
 run() { "${runner[@]}" "$pelt" "$@" -q; }
 
 scene cloth --vertices 600 --frames 24 -o cloth.obj
+scene softbody --vertices 500 --frames 12 -o soft.obj
 scene creature --vertices 1500 -o creature.glb
-scene arm --vertices 800 -o arm.glb
+scene troll --vertices 800 -o troll.glb
+scene production --vertices 2000 -o production.glb
+scene arm --vertices 800 -o arm.glb --poses poses
 scene face --vertices 700 --sliders 12 -o face.glb
+scene tube -o tube.glb
+
+# Kinds of bones, methods, reductions, joint fits, helper bones. Not --budget, --max-error and --compress: bytes of
+# meshoptimizer, which not every build has.
 run decompose cloth.obj cloth.pc2 --bones 8 -o affine.glb --threads 1
 run decompose cloth.obj cloth.pc2 --bones 8 -o affine-2.glb --threads 2
-run decompose cloth.obj cloth.pc2 --bones 8 --transforms rigid -o rigid.glb
-run decompose cloth.obj cloth.pc2 --bones 8 --transforms trs -o trs.glb
-run decompose cloth.obj cloth.pc2 --method sma -o sma.glb
-run decompose face.glb --sliders --bones 8 -o sliders.glb
-run correct affine.glb cloth.obj cloth.pc2 --rank 4 -o corrected.glb
-run bind creature.glb --resolution 64 -o bound.glb
-run jiggle creature.glb -o jiggled.glb
-run simplify creature.glb --ratio 0.3 -o simple.glb
 cmp affine.glb affine-2.glb
 rm affine-2.glb
+run decompose cloth.obj cloth.pc2 --bones 8 --transforms rigid -o rigid.glb
+run decompose cloth.obj cloth.pc2 --bones 8 --transforms trs -o trs.glb
+run decompose cloth.obj cloth.pc2 --bones 8 --transforms similarity -o similarity.glb
+run decompose cloth.obj cloth.pc2 --bones 8 --reduce power1 --key-tolerance 0.05 -o keys.glb
+run decompose cloth.obj cloth.pc2 --error 2 -o error.glb
+run decompose cloth.obj cloth.pc2 --method sma -o sma.glb
+run decompose soft.obj soft.pc2 --bones 10 --transforms rigid --hierarchy -o hierarchy.glb
+run decompose soft.obj soft.pc2 --bones 6 --corrections 4 -o both.glb
+run decompose creature.glb --add 4 -o helpers.glb
+run decompose face.glb --sliders --bones 8 -o sliders.glb
+run correct affine.glb cloth.obj cloth.pc2 --rank 4 -o corrected.glb
+run correct arm.glb --poses poses --driver pose -o eigenskin.glb
+for method in heat geodesic surface closest hierarchy; do
+    run bind creature.glb --method $method --resolution 64 -o bound-$method.glb
+done
+run bind production.glb --resolution 64 -o bound.glb
+run jiggle creature.glb -o jiggled.glb
+run jiggle troll.glb --to 0.5 -o jiggled.pc2
+run jiggle troll.glb --to 0.5 --as morphs -o jiggled-morphs.glb
+run simplify creature.glb --ratio 0.3 -o simple.glb
+run simplify production.glb --lods 2 -o lods.glb
+run bake creature.glb --skinning dual-quaternion -o baked.glb
+run bake creature.glb --skinning dual-quaternion -o baked.mdd
+run light tube.glb --kind sky --directions 64 -o light.glb
+run retarget troll.glb creature.glb -o retargeted.glb
+run weights smooth creature.glb -o smooth.glb
+run weights transfer creature.glb troll.glb -o transferred.glb
+run convert creature.glb creature.bvh
+run convert creature.glb creature.gltf
+run convert cloth.obj cloth.ply
+rm -r poses
 
 if [ -n "$write" ]; then
-    sha256sum -- * >"$table"
+    find . -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum -- >"$table"
     exit
 fi
 sha256sum --check --quiet --strict "$table"

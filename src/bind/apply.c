@@ -23,13 +23,13 @@ typedef struct weighing {
 /* Sharpens diffusion weights by a power: the larger α, the steeper the transition between bones. */
 static double sharpen(double weight, double alpha) {
     double s = (1 + alpha / NEUTRAL_FALLOFF) / 2;
-    return s == 1 || !(weight > 0) ? weight : pow(weight, s);
+    return s == 1 || !(weight > 0) ? weight : px_pow(weight, s);
 }
 
 double px_bind_falloff(double distance, double alpha, uint32_t curve) {
     if (!isfinite(distance))
         return 0;
-    double d = fmin(fmax(distance, MIN_DISTANCE), 1), w = 1 / ((1 - alpha) * d + alpha * d * d);
+    double d = px_fmin(px_fmax(distance, MIN_DISTANCE), 1), w = 1 / ((1 - alpha) * d + alpha * d * d);
     w *= w;
     return curve == PELT_BIND_CURVE_SHARP ? w * w * w : w;
 }
@@ -115,7 +115,7 @@ static void weigh_row(const weighing *w, size_t row, px_weight_sum *sum) {
         keep_largest(sum, nearest_joint(w, row), 1);
         return;
     }
-    double trust = lost_total > 0 ? fmin(kept_total / (MIN_TARGET_WEIGHT * (kept_total + lost_total)), 1) : 1;
+    double trust = lost_total > 0 ? px_fmin(kept_total / (MIN_TARGET_WEIGHT * (kept_total + lost_total)), 1) : 1;
     scale_sum(sum, kept_total > 0 ? trust / kept_total : 0);
     for (uint32_t e = 0; e < lost.count && trust < 1; e++)
         px_weight_sum_add(sum, targets[lost.bones[e]], (1 - trust) * lost.weights[e] / lost_total);

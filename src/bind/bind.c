@@ -158,8 +158,8 @@ static pelt_result make_volume(pelt_binding *b) {
         high[c] = -INFINITY;
     }
     for (size_t k = 0; k < 3 * (size_t)s->classes.count; k++) {
-        low[k % 3] = fminf(low[k % 3], s->positions[k]);
-        high[k % 3] = fmaxf(high[k % 3], s->positions[k]);
+        low[k % 3] = px_fminf(low[k % 3], s->positions[k]);
+        high[k % 3] = px_fmaxf(high[k % 3], s->positions[k]);
     }
     PX_TRY(parse_views(b->context, b->desc.views, &views));
     if (b->desc.grid)

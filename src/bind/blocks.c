@@ -56,7 +56,7 @@ static void measure_angles(const pelt_mesh *mesh, const px_side *sides, uint32_t
             px_cross3(quarter, along, zero);
             length = sqrt((double)px_dot3(along, along)); /* |zero| = length · |quarter| */
         }
-        angles[n] = atan2(length * (double)px_dot3(across, quarter), (double)px_dot3(across, zero));
+        angles[n] = px_atan2(length * (double)px_dot3(across, quarter), (double)px_dot3(across, zero));
     }
 }
 
@@ -141,7 +141,7 @@ pelt_result px_bind_part_blocks(px_arena *arena, const pelt_mesh *mesh, pelt_ver
         uint32_t i = mesh->triangles[c];
         corners[c] = (corner){mesh->weld.of[i], solids[c / 3], i};
     }
-    qsort(corners, corner_count, sizeof *corners, compare_corners);
+    px_sort(corners, corner_count, sizeof *corners, compare_corners);
     for (uint32_t c = 0, end; c < corner_count; c = end, solid_count++) {
         uint32_t different = 1;
         for (end = c + 1; end < corner_count && corners[end].solid == corners[c].solid; end++)

@@ -350,7 +350,7 @@ static bool add_along_axis(layout *l, uint32_t joint) {
             best = along;
             straight = k;
         }
-        longest = fmaxf(longest, along * length);
+        longest = px_fmaxf(longest, along * length);
     }
     if (best < MIN_COSINE)
         return false;
@@ -446,7 +446,7 @@ static float nearest_joint(const layout *l, uint32_t joint) {
     float nearest = INFINITY;
     for (uint32_t t = 0; t < l->s->target_count; t++)
         if (l->s->targets[t] != joint)
-            nearest = fminf(nearest, distance(l, joint, l->s->targets[t]));
+            nearest = px_fminf(nearest, distance(l, joint, l->s->targets[t]));
     return nearest;
 }
 
@@ -566,10 +566,10 @@ static float length_in_box(const layout *l, const px_bind_segment *segment, cons
             to = first <= 0 && last >= 0 ? to : 0;
             continue;
         }
-        from = fmaxf(from, fminf(first / way, last / way));
-        to = fminf(to, fmaxf(first / way, last / way));
+        from = px_fmaxf(from, px_fminf(first / way, last / way));
+        to = px_fminf(to, px_fmaxf(first / way, last / way));
     }
-    return fmaxf(to - from, 0) * sqrtf(squares);
+    return px_fmaxf(to - from, 0) * sqrtf(squares);
 }
 
 /* How well bones fill the shells: mean over rows of the longest bone inside the row's shell / the longest side of its
@@ -581,16 +581,16 @@ static double filled(const layout *l, const px_bind_box *boxes, uint32_t shell_c
     for (uint32_t k = 0; k < l->bones->segment_count; k++) {
         float most = 0;
         for (uint32_t n = 0; n < shell_count; n++)
-            most = fmaxf(most, length_in_box(l, &l->bones->segments[k], &boxes[n]));
+            most = px_fmaxf(most, length_in_box(l, &l->bones->segments[k], &boxes[n]));
         for (uint32_t n = 0; n < shell_count; n++) {
             float length = length_in_box(l, &l->bones->segments[k], &boxes[n]);
-            longest[n] = length >= SAME_LENGTH * most ? fmaxf(longest[n], length) : longest[n];
+            longest[n] = length >= SAME_LENGTH * most ? px_fmaxf(longest[n], length) : longest[n];
         }
     }
     for (uint32_t n = 0; n < shell_count; n++) {
         float side = 0;
         for (int c = 0; c < 3; c++)
-            side = fmaxf(side, (boxes[n].high[c] - boxes[n].low[c]) / l->side);
+            side = px_fmaxf(side, (boxes[n].high[c] - boxes[n].low[c]) / l->side);
         sum += side > 0 ? boxes[n].row_count * (double)(longest[n] / side) : 0;
     }
     return sum / l->s->classes.count;

@@ -39,7 +39,7 @@ static pelt_result closest_block(void *user, size_t first, size_t count, size_t 
         for (uint32_t k = 0; k < c->bones->segment_count; k++) {
             const px_bind_segment *bone = &c->bones->segments[k];
             float distance = px_bind_segment_distance(bone, c->volume->step, p, unused) / c->volume->diagonal;
-            values[bone->target] = fminf(values[bone->target], distance);
+            values[bone->target] = px_fminf(values[bone->target], distance);
         }
         for (uint32_t t = 1; t < s->target_count; t++)
             nearest = values[t] < values[nearest] ? t : nearest;

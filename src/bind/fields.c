@@ -63,7 +63,7 @@ void px_bind_sample(const px_bind_sampler *s, uint32_t target, const float *fiel
         float sum = 0;
         for (uint32_t k = 0; field && k < s->places[i].count; k++)
             sum += s->places[i].weights[k] * field[stride * s->places[i].voxels[k]];
-        *value = fminf(fmaxf(sum, 0), 1);
+        *value = px_fminf(px_fmaxf(sum, 0), 1);
     }
 }
 

@@ -54,7 +54,7 @@ static double square_to_segment(const double p[3], const double a[3], const doub
     double way[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]}, nearest[3];
     double length = way[0] * way[0] + way[1] * way[1] + way[2] * way[2];
     double along = (p[0] - a[0]) * way[0] + (p[1] - a[1]) * way[1] + (p[2] - a[2]) * way[2];
-    double u = length > 0 ? fmin(fmax(along / length, 0), 1) : 0;
+    double u = length > 0 ? px_fmin(px_fmax(along / length, 0), 1) : 0;
     for (int c = 0; c < 3; c++)
         nearest[c] = a[c] + u * way[c];
     return square_distance(p, nearest);
@@ -67,7 +67,7 @@ static double outside(const px_fit_search *f, const double p[3]) {
         return 0;
     best *= best;
     for (uint32_t k = 0; k < f->sample_count; k++)
-        best = fmin(best, square_distance(p, f->samples[k]));
+        best = px_fmin(best, square_distance(p, f->samples[k]));
     return sqrt(best);
 }
 
@@ -87,7 +87,7 @@ double px_fit_misfit(const px_fit_search *f, const px_similarity *m, double *ins
     for (uint32_t k = 0; k < f->sample_count; k++) {
         double best = most * most;
         for (uint32_t n = 0; n < f->joint_count; n++)
-            best = fmin(best, square_to_segment(f->samples[k], f->moved[f->above[n]], f->moved[n]));
+            best = px_fmin(best, square_to_segment(f->samples[k], f->moved[f->above[n]], f->moved[n]));
         far += best;
     }
     if (inside)
@@ -168,8 +168,8 @@ void px_fit_take(px_fit_search *f, const pelt_affine *globals) {
     for (uint32_t n = 0; n < f->joint_count; n++)
         for (int c = 0; c < 3; c++) {
             f->places[n][c] = (double)globals[f->joints[n]].m[4 * c + 3];
-            f->low[c] = fmin(f->low[c], f->places[n][c]);
-            f->high[c] = fmax(f->high[c], f->places[n][c]);
+            f->low[c] = px_fmin(f->low[c], f->places[n][c]);
+            f->high[c] = px_fmax(f->high[c], f->places[n][c]);
         }
 }
 
@@ -240,9 +240,9 @@ static double try_units(const px_fit_search *f, double turns[PX_TURN_COUNT][9], 
             px_similarity m = unit_change(turns[t], k);
             double ratio = m.scale * size / f->diagonal;
             costs[t][k] = ratio < 0.3 || ratio > 2 ? INFINITY : px_fit_misfit(f, &m, NULL);
-            least[t] = fmin(least[t], costs[t][k]);
+            least[t] = px_fmin(least[t], costs[t][k]);
         }
-        all = fmin(all, least[t]);
+        all = px_fmin(all, least[t]);
     }
     for (uint32_t t = 0; t < PX_TURN_COUNT && all < INFINITY; t++)
         for (uint32_t k = 0; k < PX_UNIT_COUNT && least[t] <= TURN_RATIO * all; k++)
@@ -273,7 +273,7 @@ static double try_free(const px_fit_search *f, double turns[PX_TURN_COUNT][9], p
                 next = t;
         refined[next] = true;
         costs[next] = px_fit_refine(f, &found[next], costs[next], true);
-        least = fmin(least, costs[next]);
+        least = px_fmin(least, costs[next]);
     }
     for (uint32_t t = 0; t < PX_TURN_COUNT; t++)
         if (refined[t] && costs[t] <= UNIT_RATIO * least) {
@@ -439,8 +439,8 @@ const char *pelt_bind_fit_text(const pelt_bind_fit *fit, char *text, size_t size
     double larger = fit->scale >= 1 ? fit->scale : 1 / fit->scale;
     if (larger > 1 + UNIT_TOLERANCE)
         add_text(text, size, "is %.3g times too %s for the mesh", larger, fit->scale >= 1 ? "small" : "large");
-    double angle = 2 * acos(fmin(fabs((double)fit->rotation[3]), 1)) * 180 / acos(-1);
-    double sine = sqrt(fmax(1 - (double)fit->rotation[3] * fit->rotation[3], 0));
+    double angle = 2 * px_acos(px_fmin(fabs((double)fit->rotation[3]), 1)) * 180 / px_acos(-1);
+    double sine = sqrt(px_fmax(1 - (double)fit->rotation[3] * fit->rotation[3], 0));
     double sign = fit->rotation[3] < 0 ? -1 : 1, axis[3];
     for (int c = 0; c < 3 && sine > 0; c++)
         axis[c] = sign * fit->rotation[c] / sine;

@@ -33,7 +33,7 @@ typedef struct poser {
 static double turn_cost(const poser *p, uint32_t joint) {
     px_rotation above = px_rotation_inverse(p->now.worlds[p->skeleton->parents[joint]]);
     px_rotation own = px_rotation_mul(above, p->now.worlds[joint]);
-    double angle = 2 * acos(fmin(fabs(own.q[3]), 1));
+    double angle = 2 * px_acos(px_fmin(fabs(own.q[3]), 1));
     return TURN_COST * angle * angle;
 }
 
@@ -173,8 +173,8 @@ static pelt_result measure_height(px_arena *arena, const pelt_skeleton *skeleton
     *low = INFINITY;
     pelt_skeleton_globals(skeleton, locals, globals);
     for (uint32_t j = 0; j < skeleton->joint_count; j++) {
-        *low = fmin(*low, (double)globals[j].m[7]);
-        high = fmax(high, (double)globals[j].m[7]);
+        *low = px_fmin(*low, (double)globals[j].m[7]);
+        high = px_fmax(high, (double)globals[j].m[7]);
     }
     *height = high - *low;
     return PELT_OK;

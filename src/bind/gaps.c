@@ -66,7 +66,7 @@ static void corner_to_triangle(const float *p, const float *const t[3], double s
 }
 
 static double clamp(double value) {
-    return fmin(fmax(value, 0), 1);
+    return px_fmin(px_fmax(value, 0), 1);
 }
 
 /* Nearest points of two edges, a0 + s (a1 − a0) and b0 + t (b1 − b0). */
@@ -205,13 +205,13 @@ static void compare(gap_search *s, const candidate *near, uint32_t count, uint32
         double sum = 0, most = 0;
         for (int k = 0; k < 3; k++) {
             sum += fabs(c.between[k]) / c.distance;
-            most = fmax(most, fabs(c.between[k]) / c.distance);
+            most = px_fmax(most, fabs(c.between[k]) / c.distance);
         }
         double cell = c.distance / (sum + most);
         if (cell >= gap->cell)
             continue;
         if (!is_near(s, near[n].triangle, near[m].triangle,
-                     fmax(MIN_DETOUR * s->diagonal, MIN_DETOUR_RATIO * c.distance)))
+                     px_fmax(MIN_DETOUR * s->diagonal, MIN_DETOUR_RATIO * c.distance)))
             *gap = (px_bind_gap){c.distance, cell};
     }
 }
@@ -229,7 +229,7 @@ static uint32_t measure(const gap_search *s, const uint32_t *triangles, uint32_t
             c->centre[k % 3] += (double)corners[k / 3][k % 3] / 3;
         for (int k = 0; k < 3; k++) {
             double x = corners[k][0] - c->centre[0], y = corners[k][1] - c->centre[1], z = corners[k][2] - c->centre[2];
-            c->radius = fmax(c->radius, sqrt(x * x + y * y + z * z));
+            c->radius = px_fmax(c->radius, sqrt(x * x + y * y + z * z));
         }
     }
     return kept;

@@ -140,14 +140,14 @@ static bool clip(const px_grid *grid, const px_bind_segment *segment, double par
             return false;
         if (way == 0)
             continue;
-        part[0] = fmax(part[0], fmin(low, high));
-        part[1] = fmin(part[1], fmax(low, high));
+        part[0] = px_fmax(part[0], px_fmin(low, high));
+        part[1] = px_fmin(part[1], px_fmax(low, high));
     }
     return part[0] <= part[1];
 }
 
 static void begin(search *s, uint32_t lane, uint32_t voxel, float distance) {
-    s->distances[voxel][lane] = fminf(s->distances[voxel][lane], distance);
+    s->distances[voxel][lane] = px_fminf(s->distances[voxel][lane], distance);
     mark(s, voxel);
 }
 
@@ -160,7 +160,7 @@ static void pass_through(search *s, uint32_t lane, const px_bind_segment *segmen
         return;
     for (int c = 0; c < 3; c++) {
         double at = segment->a[c] + part[0] * ((double)segment->b[c] - segment->a[c]) + 0.5;
-        cell[c] = (uint32_t)fmin(fmax(at, 0), voxels->grid.size[c] - 1.0);
+        cell[c] = (uint32_t)px_fmin(px_fmax(at, 0), voxels->grid.size[c] - 1.0);
     }
     for (int axis = 3;;) {
         for (int c = 0; c < 3; c++) { /* parameter at which the segment leaves the cell */

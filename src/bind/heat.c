@@ -209,7 +209,7 @@ static pelt_result label_voxels(px_heat *h, const px_bind_volume *volume, const 
         return PELT_ERROR_MEMORY;
     h->distances = wave->distances;
     for (uint32_t v = 0; v < count; v++) {
-        float d = fmaxf(wave->distances[v], MIN_BONE_DISTANCE);
+        float d = px_fmaxf(wave->distances[v], MIN_BONE_DISTANCE);
         uint32_t label = bones->segments[wave->owners[v]].target;
         if (d > bones->limit[label] && bones->heirs[label] != PELT_NONE)
             label = bones->heirs[label];

@@ -93,19 +93,19 @@ static void search_ring(const px_bind_volume *volume, const px_bind_bins *bins, 
  * nearest to it, the angle at q is obtuse: |p − v|² ≥ |p − q|² + |q − v|² for every voxel v. */
 uint32_t px_bind_bins_nearest(const px_bind_volume *volume, const px_bind_bins *bins, const float p[3], float most,
                               float *distance) {
-    float least_side = fminf(volume->step[0], fminf(volume->step[1], volume->step[2])) * (float)bins->side;
+    float least_side = px_fminf(volume->step[0], px_fminf(volume->step[1], volume->step[2])) * (float)bins->side;
     float best = most * most, outside = 0;
     uint32_t nearest = PELT_NONE, rings = 0;
     int middle[3];
     for (int c = 0; c < 3; c++) {
-        float inside = fminf(fmaxf(p[c], 0), (float)volume->voxels.grid.size[c] - 1),
+        float inside = px_fminf(px_fmaxf(p[c], 0), (float)volume->voxels.grid.size[c] - 1),
               off = (p[c] - inside) * volume->step[c];
         middle[c] = (int)(inside + 0.5f) / (int)bins->side;
         rings = bins->size[c] > rings ? bins->size[c] : rings;
         outside += off * off;
     }
     for (int ring = 0; ring <= (int)rings; ring++) {
-        float clear = fmaxf((float)(ring - 1) * least_side, 0); /* lower bound of |q − v| in this ring */
+        float clear = px_fmaxf((float)(ring - 1) * least_side, 0); /* lower bound of |q − v| in this ring */
         if (best <= outside + clear * clear)
             break;
         search_ring(volume, bins, middle, ring, p, &best, &nearest);

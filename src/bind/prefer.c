@@ -237,7 +237,7 @@ static pelt_result write_skin(const prefer *f, pelt_bind_prefer_report *report) 
         double change = 0;
         for (size_t k = c * K; k < (c + (size_t)1) * K; k++)
             if (f->weights[k] > 0)
-                change += fmax((double)f->weights[k] - given_weight(f, c, f->bones[k]), 0);
+                change += px_fmax((double)f->weights[k] - given_weight(f, c, f->bones[k]), 0);
         report->changed_count += change > 1e-3;
         report->change_mean += 2 * change / f->classes.count;
     }

@@ -16,7 +16,7 @@ static int ascending(const void *a, const void *b) {
 
 /* Trimmed mean: the mean of the sorted values between two quantiles. Unlike a single quantile it is continuous. */
 static float middle(float *values, size_t count, float low, float high) {
-    qsort(values, count, sizeof *values, ascending);
+    px_sort(values, count, sizeof *values, ascending);
     size_t first = (size_t)(low * (float)count), end = px_max_size((size_t)(high * (float)count), first + 1);
     double sum = 0;
     for (size_t k = first; k < end; k++)
@@ -52,7 +52,7 @@ static float thickness(const px_bind_volume *volume, const px_bind_segment *segm
     float length = sqrtf(px_dot3(axis, axis));
     for (int k = 0; k < RAYS; k++) {
         float z = 1 - (2 * (float)k + 1) / RAYS, r = sqrtf(1 - z * z);
-        float way[3] = {r * cosf(golden * (float)k), r * sinf(golden * (float)k), z};
+        float way[3] = {r * px_cosf(golden * (float)k), r * px_sinf(golden * (float)k), z};
         if (fabsf(px_dot3(way, axis)) <= 0.5f * length)
             lengths[count++] = ray_length(volume, p, way);
     }

@@ -82,7 +82,7 @@ static double spread_about(const px_bind_subject *s, const uint32_t *rows, uint3
         sum += d / count;
         squares += d * d / count;
     }
-    return sum > 0 && sum <= most ? sqrt(fmax(squares - sum * sum, 0)) / sum : INFINITY;
+    return sum > 0 && sum <= most ? sqrt(px_fmax(squares - sum * sum, 0)) / sum : INFINITY;
 }
 
 /* The joint at the centre of a spherical shell, or PELT_NONE. Only joints inside the shell with all of their
@@ -134,7 +134,7 @@ static uint32_t nearest_bone(const pelt_binding *b, const px_bind_settings *sett
             float least = INFINITY;
             for (end = k; end < b->bones.segment_count && b->bones.segments[end].target == b->bones.segments[k].target;
                  end++)
-                least = fminf(least, px_bind_segment_distance(&b->bones.segments[end], b->volume.step, p, unused));
+                least = px_fminf(least, px_bind_segment_distance(&b->bones.segments[end], b->volume.step, p, unused));
             means[b->bones.segments[k].target] += (double)least;
         }
     }

@@ -39,7 +39,7 @@ static void draw_kinds(drawing *s) {
         const px_bind_segment *bone = &s->binding->bones.segments[k];
         uint32_t steps = 1;
         for (int c = 0; c < 3; c++)
-            steps = (uint32_t)fminf(fmaxf((float)steps, 2 * fabsf(bone->b[c] - bone->a[c])), 4 * PX_GRID_MAX);
+            steps = (uint32_t)px_fminf(px_fmaxf((float)steps, 2 * fabsf(bone->b[c] - bone->a[c])), 4 * PX_GRID_MAX);
         for (uint32_t n = 0; n <= steps; n++) {
             float p[3];
             for (int c = 0; c < 3; c++)
@@ -57,7 +57,7 @@ static void joint_color(uint32_t number, float out[3]) {
     double hue = fmod(number * 0.61803398875, 1) * 6;
     for (int c = 0; c < 3; c++) {
         double off = fabs(fmod(hue + (c == 0 ? 3 : c == 1 ? 1 : 5), 6) - 3); /* distance from the opposite hue */
-        out[c] = (float)(0.15 + 0.8 * fmin(fmax(off - 1, 0), 1));
+        out[c] = (float)(0.15 + 0.8 * px_fmin(px_fmax(off - 1, 0), 1));
     }
 }
 
@@ -73,7 +73,7 @@ static void draw_field(drawing *s, uint32_t target) {
     }
     double far = 0;
     for (uint32_t n = 0; n < field->count && fields->method == PELT_BIND_GEODESIC; n++)
-        far = isfinite(field->values[n]) ? fmax(far, (double)field->values[n]) : far;
+        far = isfinite(field->values[n]) ? px_fmax(far, (double)field->values[n]) : far;
     for (uint32_t n = 0; n < field->count; n++) {
         float *color = color_at(s, field->voxels ? field->voxels[n] : n), value = field->values[n];
         if (!color || !isfinite(value))
@@ -103,7 +103,7 @@ static void draw_weights(drawing *s, float *sums) {
                 weight = px_bind_falloff(weight / (double)b->volume.diagonal, b->desc.falloff, b->desc.curve);
             size_t at = (size_t)(color - s->colors[0]) / 3;
             for (int c = 0; c < 3; c++)
-                color[c] = (float)((color[c] * sums[at] + weight * own[c]) / fmax(sums[at] + weight, 1e-30));
+                color[c] = (float)((color[c] * sums[at] + weight * own[c]) / px_fmax(sums[at] + weight, 1e-30));
             sums[at] += (float)weight;
         }
     }
@@ -114,7 +114,7 @@ static uint32_t choose_slice(const px_voxels *voxels, uint32_t axis, double posi
     uint32_t size = voxels->grid.size[axis], best = 0;
     if (!isnan(position)) {
         double cell = floor((position - voxels->grid.origin[axis]) / voxels->grid.cell[axis]);
-        return (uint32_t)fmin(fmax(cell, 0), size - 1.0);
+        return (uint32_t)px_fmin(px_fmax(cell, 0), size - 1.0);
     }
     for (uint32_t v = 0; v < voxels->count; v++)
         counts[voxels->cells[v][axis]]++;
@@ -165,7 +165,7 @@ pelt_result pelt_binding_section(const pelt_binding *b, uint32_t kind, uint32_t 
         else
             draw_weights(&s, sums);
         for (size_t n = 0; n < 4 * count; n++)
-            pixels[n] = n % 4 == 3 ? 255 : (uint8_t)(255 * fminf(fmaxf(s.colors[n / 4][n % 4], 0), 1) + 0.5f);
+            pixels[n] = n % 4 == 3 ? 255 : (uint8_t)(255 * px_fminf(px_fmaxf(s.colors[n / 4][n % 4], 0), 1) + 0.5f);
         *out = (pelt_bind_section){s.width, s.height, px_grid_centre(&voxels->grid, s.slice, axis), pixels};
     } else {
         px_free(b->context, pixels);

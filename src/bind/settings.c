@@ -196,7 +196,7 @@ static double turned_by(const reader *r, uint32_t joint) {
         aa += (double)a[c] * (double)a[c];
         bb += (double)b[c] * (double)b[c];
     }
-    return 2 * acos(fmin(fabs(dot) / sqrt(aa * bb), 1)) * 57.29577951308232;
+    return 2 * px_acos(px_fmin(fabs(dot) / sqrt(aa * bb), 1)) * 57.29577951308232;
 }
 
 /* "A" or "A B DEGREES JOINT". */
@@ -225,7 +225,7 @@ static pelt_result read_alpha(const reader *r, const pair *p, double *alpha) {
     uint32_t joint = px_joint_named(skeleton, at, (size_t)(end - at), 0);
     if (joint == PELT_NONE)
         return px_fail_joint(r->context, skeleton, "falloffs", at, (size_t)(end - at));
-    *alpha += (numbers[1] - numbers[0]) * fmin(turned_by(r, joint) / numbers[2], 1);
+    *alpha += (numbers[1] - numbers[0]) * px_fmin(turned_by(r, joint) / numbers[2], 1);
     return PELT_OK;
 }
 

@@ -97,8 +97,8 @@ static pelt_result round_of_bridges(bridging *b, uint32_t *left) {
     for (uint32_t p = 0; p < b->piece_count; p++) {
         b->piece_gaps[p] = INFINITY;
         for (uint32_t m = b->piece_firsts[p]; m < b->piece_firsts[p + 1] && !b->done[p]; m++)
-            b->piece_gaps[p] = fminf(b->piece_gaps[p], b->gaps[m]);
-        least = fminf(least, b->piece_gaps[p]);
+            b->piece_gaps[p] = px_fminf(b->piece_gaps[p], b->gaps[m]);
+        least = px_fminf(least, b->piece_gaps[p]);
     }
     for (uint32_t p = 0; p < b->piece_count; p++)
         if (!b->done[p] && b->piece_gaps[p] <= 2 * least + 2) {
@@ -161,7 +161,7 @@ pelt_result px_bind_crossings_make(px_arena *arena, const px_bind_volume *volume
         crossings->ends[from / 64] |= UINT64_C(1) << from % 64;
         crossings->ends[to / 64] |= UINT64_C(1) << to % 64;
     }
-    qsort(crossings->items, crossings->count, sizeof *crossings->items, compare_crossings);
+    px_sort(crossings->items, crossings->count, sizeof *crossings->items, compare_crossings);
     return PELT_OK;
 }
 
@@ -205,8 +205,8 @@ px_bind_box *px_bind_shell_boxes(px_arena *arena, const px_bind_subject *subject
         px_bind_box *box = &boxes[shells[i]];
         const float *p = subject->positions + 3 * (size_t)i;
         for (int c = 0; c < 3; c++) {
-            box->low[c] = box->row_count ? fminf(box->low[c], p[c]) : p[c];
-            box->high[c] = box->row_count ? fmaxf(box->high[c], p[c]) : p[c];
+            box->low[c] = box->row_count ? px_fminf(box->low[c], p[c]) : p[c];
+            box->high[c] = box->row_count ? px_fmaxf(box->high[c], p[c]) : p[c];
         }
         box->row_count++;
     }

@@ -74,7 +74,7 @@ static pelt_result group_bones(maker *m) {
 static double difference(const pelt_affine *a, const pelt_affine *b) {
     double off = 0;
     for (int e = 0; e < 12; e++)
-        off = fmax(off, fabs((double)a->m[e] - (double)b->m[e]));
+        off = px_fmax(off, fabs((double)a->m[e] - (double)b->m[e]));
     return off;
 }
 
@@ -268,7 +268,7 @@ static pelt_result find_weighted(px_arena *arena, const pelt_model *rig, bool *w
         const pelt_part *part = &rig->mesh.parts[p];
         size_t first = part->first_vertex, end = first + part->vertex_count;
         for (size_t e = first * skin->influence_count; part->skinned && e < end * skin->influence_count; e++)
-            sums[skin->bone_joints[skin->bones[e]]] += fmax((double)skin->weights[e], 0);
+            sums[skin->bone_joints[skin->bones[e]]] += px_fmax((double)skin->weights[e], 0);
     }
     for (uint32_t j = 0; j < joint_count; j++) {
         weighted[j] = sums[j] > 0;

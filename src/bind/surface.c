@@ -30,7 +30,7 @@ static void find_nearest(const px_heat *h, const px_bind_volume *volume, const p
         memcpy(foot, nearest, sizeof foot);
     }
     bool visible = px_bind_share_inside(volume, foot, p) == 1;
-    least = fmaxf(least, MIN_DISTANCE);
+    least = px_fmaxf(least, MIN_DISTANCE);
     h->holds[i] = (visible ? 1 : BLIND_WEIGHT) * ANCHOR_WEIGHT / (least * least);
 }
 
@@ -52,7 +52,7 @@ static void add_triangle(const px_heat *h, const px_bind_volume *volume, const u
         }
         area = sqrt(area);
         areas[corners[c]] += (float)(area / 6);
-        float weight = area > 0 ? (float)fmax(0.5 * dot / area, 0) : 0;
+        float weight = area > 0 ? (float)px_fmax(0.5 * dot / area, 0) : 0;
         for (uint32_t side = 0; side < 2; side++) {
             uint32_t from = side ? b : a, to = side ? a : b;
             for (uint32_t e = graph->firsts[from]; e < graph->firsts[from + 1]; e++)
@@ -88,7 +88,7 @@ static pelt_result make_level(px_heat *h, const px_bind_volume *volume, const px
         add_triangle(h, volume, s->triangles + 3 * t, &l->graph, areas);
     for (uint32_t i = 0; i < count; i++) {
         find_nearest(h, volume, bones, i);
-        l->holds[i] *= fmaxf(areas[i], 1e-3f);
+        l->holds[i] *= px_fmaxf(areas[i], 1e-3f);
         for (uint32_t e = l->graph.firsts[i]; e < l->graph.firsts[i + 1]; e++)
             l->degrees[i] += l->graph.weights[e] += 1e-6f; /* edges stay connections */
     }
@@ -111,7 +111,7 @@ static pelt_result run(px_heat *h, const px_bind_volume *volume, const px_bind_b
             s.x[0][s.nodes[k]] = s.b[s.nodes[k]] / h->levels[0].holds[s.nodes[k]];
         px_heat_solve(&h->levels[0], 1, &s, s.x[0], TOLERANCE, MAX_STEPS);
         for (uint32_t i = 0; i < count; i++)
-            h->fields->values[(size_t)i * targets + t] = fminf(fmaxf(s.x[0][i], 0), 1);
+            h->fields->values[(size_t)i * targets + t] = px_fminf(px_fmaxf(s.x[0][i], 0), 1);
         PX_TRY(px_progress(h->context, "heat", t, targets));
     }
     return PELT_OK;

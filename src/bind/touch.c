@@ -42,10 +42,10 @@ static bool bones_meet(const toucher *t, uint32_t a, uint32_t b) {
             if (other->target != b)
                 continue;
             const float *step = wave->volume->step;
-            float gap = fminf(fminf(px_bind_segment_distance(own, step, other->a, nearest),
-                                    px_bind_segment_distance(own, step, other->b, nearest)),
-                              fminf(px_bind_segment_distance(other, step, own->a, nearest),
-                                    px_bind_segment_distance(other, step, own->b, nearest)));
+            float gap = px_fminf(px_fminf(px_bind_segment_distance(own, step, other->a, nearest),
+                                          px_bind_segment_distance(own, step, other->b, nearest)),
+                                 px_fminf(px_bind_segment_distance(other, step, own->a, nearest),
+                                          px_bind_segment_distance(other, step, own->b, nearest)));
             if (gap <= reach)
                 return true;
         }
@@ -119,8 +119,8 @@ static uint32_t separating(const toucher *t, const px_bind_gap *gap) {
     float low[3], high[3], longest = 0;
     px_box(s->positions, s->classes.count, low, high);
     for (int c = 0; c < 3; c++)
-        longest = fmaxf(longest, high[c] - low[c]);
-    double cells = ceil((double)longest / fmin(gap->cell, MIN_REFINEMENT * t->wave->volume->fine.cell[0]));
+        longest = px_fmaxf(longest, high[c] - low[c]);
+    double cells = ceil((double)longest / px_fmin(gap->cell, MIN_REFINEMENT * t->wave->volume->fine.cell[0]));
     return isfinite(gap->cell) && cells <= PX_GRID_MAX - 2 ? (uint32_t)cells : 0;
 }
 
@@ -141,7 +141,7 @@ static pelt_result list_pairs(px_arena *arena, const toucher *t, size_t pairs, c
                                   t->counts[p],
                                   isfinite(gaps[p].distance) ? gaps[p].distance : 0,
                                   separating(t, &gaps[p])};
-    qsort(list, count, sizeof *list, compare_pairs);
+    px_sort(list, count, sizeof *list, compare_pairs);
     for (int n = 0; n < 2 && count; n++)
         report->touching_joints[n] = list[0].joints[n];
     return PELT_OK;

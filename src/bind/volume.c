@@ -11,7 +11,7 @@ float px_bind_segment_distance(const px_bind_segment *segment, const float step[
         along += (p[c] - segment->a[c]) * way * scale;
         length += way * way * scale;
     }
-    float u = length > 0 ? fminf(fmaxf(along / length, 0), 1) : 0;
+    float u = length > 0 ? px_fminf(px_fmaxf(along / length, 0), 1) : 0;
     for (int c = 0; c < 3; c++) {
         nearest[c] = segment->a[c] + u * (segment->b[c] - segment->a[c]);
         float off = (p[c] - nearest[c]) * step[c];
@@ -23,8 +23,8 @@ float px_bind_segment_distance(const px_bind_segment *segment, const float step[
 float px_bind_share_inside(const px_bind_volume *volume, const float a[3], const float b[3]) {
     float length = 0;
     for (int c = 0; c < 3; c++)
-        length = fmaxf(length, fabsf(b[c] - a[c]));
-    uint32_t steps = (uint32_t)fminf(length, 4 * PX_GRID_MAX) + 1, inside = 0;
+        length = px_fmaxf(length, fabsf(b[c] - a[c]));
+    uint32_t steps = (uint32_t)px_fminf(length, 4 * PX_GRID_MAX) + 1, inside = 0;
     for (uint32_t i = 0; i <= steps; i++) {
         float p[3], u = (float)i / (float)steps;
         for (int c = 0; c < 3; c++)

@@ -112,7 +112,7 @@ static bool sees(const px_bind_wave *w, uint32_t from, const float centre[3], co
     float way[3], longest = 0;
     for (int c = 0; c < 3; c++) {
         way[c] = nearest[c] - centre[c];
-        longest = fmaxf(longest, fabsf(way[c]));
+        longest = px_fmaxf(longest, fabsf(way[c]));
     }
     if (longest <= 1)
         return true;
@@ -130,7 +130,7 @@ static float upwind(const px_bind_wave *w, uint32_t voxel, int axis, uint32_t ta
     for (int side = 0; side < 2; side++) {
         uint32_t n = w->volume->neighbours[voxel][2 * axis + side];
         if (n != PELT_NONE && (w->states[n] & WAVE_FINAL) && w->segments[w->owners[n]].target == target)
-            least = fminf(least, w->distances[n]);
+            least = px_fminf(least, w->distances[n]);
     }
     return least;
 }
@@ -250,8 +250,8 @@ static pelt_result along_segment(const px_bind_volume *volume, const px_bind_seg
                                  px_bind_near_fn *near, void *user) {
     float length = 0;
     for (int c = 0; c < 3; c++)
-        length = fmaxf(length, fabsf(s->b[c] - s->a[c]));
-    uint32_t steps = (uint32_t)fminf(2 * length, 8 * PX_GRID_MAX) + 1;
+        length = px_fmaxf(length, fabsf(s->b[c] - s->a[c]));
+    uint32_t steps = (uint32_t)px_fminf(2 * length, 8 * PX_GRID_MAX) + 1;
     for (uint32_t i = 0; i <= steps; i += stride) {
         float p[3], centre[3], nearest[3], distance, u = (float)i / (float)steps;
         for (int c = 0; c < 3; c++)
@@ -288,7 +288,7 @@ pelt_result px_bind_wave_start(px_bind_wave *wave, uint32_t first, uint32_t coun
     for (s.segment = first; s.segment < first + count; s.segment++) {
         const px_bind_segment *segment = &wave->segments[s.segment];
         PX_TRY(along_segment(wave->volume, segment, 1, 0, start_at, &s));
-        inside = fmaxf(inside, px_bind_share_inside(wave->volume, segment->a, segment->b));
+        inside = px_fmaxf(inside, px_bind_share_inside(wave->volume, segment->a, segment->b));
     }
     s.sees = false;
     for (s.segment = first; s.segment < first + count && inside < MIN_INSIDE; s.segment++)

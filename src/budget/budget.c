@@ -103,7 +103,7 @@ static pelt_result compare_frames(void *user, size_t first, size_t count, size_t
                 double d = (double)a[3 * p + x] - (double)b[3 * p + x];
                 square += d * d;
             }
-            most = fmax(most, square);
+            most = px_fmax(most, square);
             sum += square;
         }
         c->most[k] = most;
@@ -151,7 +151,7 @@ static pelt_result measure(void *user, pelt_model *written, bool all, double *di
     for (uint32_t k = 0; k < b->frame_count; k++) {
         if (!all && !b->probed[k])
             continue;
-        most = fmax(most, b->frame_most[k]);
+        most = px_fmax(most, b->frame_most[k]);
         sum += b->frame_sums[k];
     }
     *distance = sqrt(most);
@@ -226,7 +226,7 @@ static pelt_result try_file(budget *b, const pelt_model *candidate, pelt_budget_
     PX_TRY(measure_exact(b, &write));
     trial.error_rms = b->error_rms;
     trial.error_max_units = b->error_max;
-    double exact = fmax(b->error_max, 1e-6 * b->size), most = b->desc.max_error;
+    double exact = px_fmax(b->error_max, 1e-6 * b->size), most = b->desc.max_error;
     if (most > 0 && exact <= EXACT_ROOM * most) {
         PX_TRY(round_within(b, &write, most, &precision, &trial));
         met = trial.error_max_units <= most;
@@ -371,7 +371,7 @@ typedef struct rigid_file {
 } rigid_file;
 
 static int bits_of(const budget *b, double step) {
-    int bits = (int)ceil(b->exponent - log2(step));
+    int bits = (int)ceil(b->exponent - px_log2(step));
     return bits < PX_PRECISION_MIN ? PX_PRECISION_MIN : bits > 22 ? 22 : bits;
 }
 
@@ -614,7 +614,7 @@ static pelt_result search_rigid(budget *b) {
     }
     uint32_t best = b->best_trial.bones;
     for (int way = -1; way <= 1 && b->best; way += 2) {
-        uint32_t bones = (uint32_t)(best * pow(LADDER_RATIO, 0.5 * way) + 0.5);
+        uint32_t bones = (uint32_t)(best * px_pow(LADDER_RATIO, 0.5 * way) + 0.5);
         if (bones != best && bones <= b->desc.bones)
             PX_TRY(try_rigid(b, bones, &trial));
     }
@@ -653,7 +653,7 @@ static pelt_result search_bytes(budget *b, uint32_t transforms) {
 static pelt_result refine(budget *b) {
     pelt_budget_trial best = b->best_trial, trial;
     for (int step = -2; step <= 2 && b->best; step++) {
-        double bones = floor(best.bones * pow(LADDER_RATIO, step / 3.0) + 0.5);
+        double bones = floor(best.bones * px_pow(LADDER_RATIO, step / 3.0) + 0.5);
         if (bones >= 1 && bones <= b->desc.bones)
             PX_TRY(try_bones(b, best.transforms, (uint32_t)bones, best.morphs, &trial));
     }
@@ -671,11 +671,11 @@ static pelt_result search_error(budget *b, uint32_t transforms, uint32_t morphs)
         PX_TRY(try_bones(b, transforms, ladder[n], morphs, &trial));
         for (uint32_t t = first; t < b->trial_count; t++)
             if (b->trials[t].bytes <= b->desc.bytes || b->desc.bytes == 0)
-                error = fmin(error, b->trials[t].error_rms);
+                error = px_fmin(error, b->trials[t].error_rms);
         if (b->desc.bytes == 0)
             break;
         worse += least < INFINITY && error >= least;
-        least = fmin(least, error);
+        least = px_fmin(least, error);
     }
     return PELT_OK;
 }

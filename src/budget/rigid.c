@@ -125,10 +125,10 @@ static void read_vertices(px_rigid *r, const pelt_model *model) {
 static void place_pivots(px_rigid *r) {
     double low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < 3 * (size_t)r->point_count; i++) {
-        low = fmin(low, (double)r->rest[i]);
-        high = fmax(high, (double)r->rest[i]);
+        low = px_fmin(low, (double)r->rest[i]);
+        high = px_fmax(high, (double)r->rest[i]);
     }
-    double step = pow(10, floor(log10(fmax(high - low, 1e-30) / 30)));
+    double step = px_pow(10, floor(px_log10(px_fmax(high - low, 1e-30) / 30)));
     for (size_t j = 0; j < r->bone_count; j++) {
         double mass = 0, sum[3] = {0};
         for (size_t e = 0; e < K * (size_t)r->point_count; e++)
@@ -193,7 +193,7 @@ typedef struct polish {
 
 /* u of the Hessian and of the gradient for a distance. */
 static double penalty(const polish *p, double distance) {
-    return pow(distance / p->largest, p->power - 2);
+    return px_pow(distance / p->largest, p->power - 2);
 }
 
 static double cost(const polish *p, double square) {
@@ -237,7 +237,7 @@ static double frame_residuals(const polish *p, frame_work *w, size_t k, const do
             w->residuals[3 * i + c] = (double)x[c] - at[c];
             square += w->residuals[3 * i + c] * w->residuals[3 * i + c];
         }
-        *most = fmax(*most, square);
+        *most = px_fmax(*most, square);
         sum += cost(p, square);
     }
     return sum;
@@ -382,8 +382,8 @@ static void find_step(const polish *p, frame_work *w) {
 
 /* Rotates and moves a pose by a fraction of a step. */
 static void move_pose(const double *pose, const double *step, double by, double *out) {
-    double axis[3] = {by * step[0], by * step[1], by * step[2]}, angle = px_normalize3(axis), s = sin(angle),
-           c = cos(angle);
+    double axis[3] = {by * step[0], by * step[1], by * step[2]}, angle = px_normalize3(axis), s = px_sin(angle),
+           c = px_cos(angle);
     for (size_t column = 0; column < 3; column++) {
         double v[3] = {pose[column], pose[3 + column], pose[6 + column]}, turn[3], along = px_dot3d(axis, v) * (1 - c);
         px_cross3d(axis, v, turn);
@@ -463,7 +463,7 @@ static double point_residuals(const polish *p, size_t i, const double *rest, con
                 e[c] -= weights[a] * (px_dot3d(pose + 3 * c, q) + pose[9 + c]);
         }
         double square = px_dot3d(e, e);
-        *most = fmax(*most, square);
+        *most = px_fmax(*most, square);
         sum += cost(p, square);
     }
     return sum;
@@ -527,7 +527,7 @@ static void polish_point(const polish *p, size_t i, double *residuals) {
         weights[a] = (double)r->weights[K * i + a];
     polish own = *p;
     double old = point_residuals(p, i, rest, weights, residuals, &most);
-    own.largest = fmax(sqrt(most), 1e-12);
+    own.largest = px_fmax(sqrt(most), 1e-12);
     old = point_residuals(&own, i, rest, weights, residuals, &most);
     for (int turn = 0; turn < 2; turn++) {
         double move[3], change[K], least = 1;
@@ -538,14 +538,14 @@ static void polish_point(const polish *p, size_t i, double *residuals) {
             break;
         for (size_t a = 0; a < K; a++)
             if (change[a] < 0)
-                least = fmin(least, weights[a] / -change[a]);
+                least = px_fmin(least, weights[a] / -change[a]);
         bool better = false;
         for (double by = least; by > 0.05 * least && !better; by /= 2) {
             double new_rest[3], new_weights[K], tried;
             for (size_t c = 0; c < 3; c++)
                 new_rest[c] = rest[c] + by * move[c];
             for (size_t a = 0; a < K; a++)
-                new_weights[a] = fmax(weights[a] + by * change[a], 0);
+                new_weights[a] = px_fmax(weights[a] + by * change[a], 0);
             double now = point_residuals(&own, i, new_rest, new_weights, residuals, &tried);
             better = now < old;
             if (better) {
@@ -581,8 +581,8 @@ static pelt_result polish_points(void *user, size_t first, size_t count, size_t 
 static double largest_of(const double *squares, size_t count) {
     double most = 0;
     for (size_t e = 0; e < count; e++)
-        most = fmax(most, squares[e]);
-    return fmax(sqrt(most), 1e-12);
+        most = px_fmax(most, squares[e]);
+    return px_fmax(sqrt(most), 1e-12);
 }
 
 pelt_result px_rigid_polish(px_rigid *r, uint32_t rounds) {

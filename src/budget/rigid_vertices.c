@@ -107,7 +107,7 @@ static void solve_position(const block_work *w, int turns, double p[3]) {
                            (double)m[4 * c + 3] - (double)x[c];
                 square += e * e;
             }
-            most = fmax(most, square);
+            most = px_fmax(most, square);
         }
         for (size_t k = 0; k < w->job->r->frame_count; k++) {
             const float *m = w->blend + 12 * k, *x = w->targets + 3 * k;
@@ -150,7 +150,7 @@ static void solve_position(const block_work *w, int turns, double p[3]) {
 
 static void round_position(const block_work *w, const double p[3], int32_t place[3]) {
     for (size_t x = 0; x < 3; x++)
-        place[x] = (int32_t)fmin(fmax(nearbyint(ldexp(p[x], -w->job->grid->exponent)), -GRID_MAX), GRID_MAX);
+        place[x] = (int32_t)px_fmin(px_fmax(nearbyint(ldexp(p[x], -w->job->grid->exponent)), -GRID_MAX), GRID_MAX);
 }
 
 /* Steps to the neighbour on the grid with the least distance while that falls. */
@@ -262,7 +262,7 @@ static void solve_weights(const block_work *w, const uint16_t *bones, size_t cou
                 double s = gram[a][b] + (a == b ? 1e-9 * trace + 1e-30 : 0);
                 for (size_t c = 0; c < b; c++)
                     s -= used[c] ? l[a][c] * l[b][c] : 0;
-                l[a][b] = a == b ? sqrt(fmax(s, 1e-30)) : s / l[b][b];
+                l[a][b] = a == b ? sqrt(px_fmax(s, 1e-30)) : s / l[b][b];
             }
             y[a] = 1;
             for (size_t b = 0; b < a; b++)
@@ -434,7 +434,7 @@ pelt_result px_rigid_vertices(px_rigid *r, const pelt_model *model, const pelt_m
         result = px_parallel(r->context, NULL, r->point_count, BLOCK, choose_block, &job);
     *distance = 0;
     for (size_t i = 0; result == PELT_OK && i < r->point_count; i++)
-        *distance = fmax(*distance, job.point_most[i]);
+        *distance = px_fmax(*distance, job.point_most[i]);
     px_free(r->context, matrices);
     px_free(r->context, job.point_most);
     return result;

@@ -135,7 +135,7 @@ static pelt_result store_cache(storage *s, pelt_storage_size *out) {
                 change[3 * i + x] = now[3 * i + x] - last[3 * i + x];
                 square += (now[3 * i + x] * step - exact) * (now[3 * i + x] * step - exact);
             }
-            most = fmax(most, square);
+            most = px_fmax(most, square);
         }
         PX_TRY(numbers_size(s, now, s->point_count, 3, &plain));
         if (k > 0)
@@ -186,7 +186,7 @@ static pelt_result compare_frames(void *user, size_t first, size_t count, size_t
                     at[x] += r->coordinates[i * E + e] * place[3 * e + x];
             for (size_t x = 0; x < 3; x++)
                 square += (at[x] - (double)frame[3 * point + x]) * (at[x] - (double)frame[3 * point + x]);
-            most = fmax(most, square);
+            most = px_fmax(most, square);
         }
         r->frame_most[k] = most;
     }
@@ -200,16 +200,16 @@ static pelt_result round_components(rounding *r, double step, double *distance) 
     const pelt_components *c = r->c;
     size_t E = c->component_count, P = c->cluster_count, F = c->frame_count, N = c->point_count;
     double finer = step * sqrt(3.0 * (double)F * (double)P / (double)N); /* of trajectories */
-    finer = fmin(finer, step);
+    finer = px_fmin(finer, step);
     for (size_t e = 0; e < P * E; e++) {
         double longest = 0, largest = 0;
         for (size_t k = 0; k < F; k++) {
             const float *t = c->trajectories + 3 * (k * P * E + e);
-            longest = fmax(longest, sqrt((double)t[0] * t[0] + (double)t[1] * t[1] + (double)t[2] * t[2]));
+            longest = px_fmax(longest, sqrt((double)t[0] * t[0] + (double)t[1] * t[1] + (double)t[2] * t[2]));
         }
         for (size_t i = 0; i < N; i++)
             if (c->clusters[i] == e / E)
-                largest = fmax(largest, fabs((double)c->coordinates[i * E + e % E]));
+                largest = px_fmax(largest, fabs((double)c->coordinates[i * E + e % E]));
         r->coordinate_steps[e] = longest > 0 ? step / longest : 1;
         r->trajectory_steps[e] = largest > 0 ? finer / largest : 1;
         for (size_t k = 0; k < F; k++)
@@ -226,7 +226,7 @@ static pelt_result round_components(rounding *r, double step, double *distance) 
     PX_TRY(px_parallel(r->s->context, NULL, F, 1, compare_frames, r));
     double most = 0;
     for (size_t k = 0; k < F; k++)
-        most = fmax(most, r->frame_most[k]);
+        most = px_fmax(most, r->frame_most[k]);
     *distance = sqrt(most);
     return PELT_OK;
 }

@@ -38,7 +38,7 @@ static pelt_result frame_distance(thinning *t, uint32_t k, double *distance) {
     for (size_t p = 0; p < t->clip->point_count; p++) {
         const float *a = t->points + 3 * p, *b = t->positions + 3 * (size_t)pelt_class_vertex(&mesh->points, p);
         double x = (double)a[0] - (double)b[0], y = (double)a[1] - (double)b[1], z = (double)a[2] - (double)b[2];
-        most = fmax(most, x * x + y * y + z * z);
+        most = px_fmax(most, x * x + y * y + z * z);
     }
     *distance = sqrt(most);
     return PELT_OK;

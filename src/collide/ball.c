@@ -74,8 +74,9 @@ px_ball px_ball_around(const px_ball *a, const px_ball *b) {
         size += fabs((double)a->center[c]) + fabs((double)b->center[c]);
     }
     distance = sqrt(distance);
-    double radius = fmax(fmax(ra, rb), (ra + rb + distance) / 2); /* the larger sphere alone if it contains the other */
-    double share = distance > 0 ? fmin((radius - ra) / distance, 1) : 0;
+    double radius =
+        px_fmax(px_fmax(ra, rb), (ra + rb + distance) / 2); /* the larger sphere alone if it contains the other */
+    double share = distance > 0 ? px_fmin((radius - ra) / distance, 1) : 0;
     px_ball out;
     for (int c = 0; c < 3; c++)
         out.center[c] = (float)((double)a->center[c] + share * off[c]);

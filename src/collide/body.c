@@ -29,7 +29,7 @@ static double largest_stretch(const float m[12]) {
         double row = 0;
         for (int j = 0; j < 3; j++)
             row += fabs((double)m[i] * m[j] + (double)m[4 + i] * m[4 + j] + (double)m[8 + i] * m[8 + j]);
-        most = fmax(most, row);
+        most = px_fmax(most, row);
     }
     return sqrt(most);
 }

@@ -116,9 +116,9 @@ static void weigh_leaf(maker *make, size_t first, node_sums *sums) {
             sum += weight;
             size += fabs(weight);
         }
-        sums->total = fmax(sums->total, size);
-        sums->low = fmin(sums->low, sum);
-        sums->high = fmax(sums->high, sum);
+        sums->total = px_fmax(sums->total, size);
+        sums->low = px_fmin(sums->low, sum);
+        sums->high = px_fmax(sums->high, sum);
     }
 }
 
@@ -134,9 +134,9 @@ static bool weigh_children(maker *make, const px_node *node, node_sums *sums) {
             return false;
         for (uint32_t n = children[c]->share; n < children[c]->share + children[c]->share_count; n++)
             add_range(make, shares[n].bone, ranges[n].low, ranges[n].high, ranges[n].count);
-        sums->total = fmax(sums->total, own->total);
-        sums->low = fmin(sums->low, own->low);
-        sums->high = fmax(sums->high, own->high);
+        sums->total = px_fmax(sums->total, own->total);
+        sums->low = px_fmin(sums->low, own->low);
+        sums->high = px_fmax(sums->high, own->high);
     }
     return true;
 }
@@ -153,7 +153,7 @@ static double set_shares(maker *make, px_node *node, const node_sums *sums) {
     for (uint32_t n = 0; n < bone_count; n++) {
         const weighing *w = &make->of_bone[make->bones[n]];
         px_bone_share share = {.bone = make->bones[n], .mean = (float)(scale * (w->low + w->high) / 2)};
-        double spread = fmax(w->high - (double)share.mean, (double)share.mean - w->low);
+        double spread = px_fmax(w->high - (double)share.mean, (double)share.mean - w->low);
         share.spread = round_up(spread);
         mean_sum += (double)share.mean;
         mean_total += fabs((double)share.mean);
@@ -162,8 +162,8 @@ static double set_shares(maker *make, px_node *node, const node_sums *sums) {
         px_buffer_add(&make->ranges, w, sizeof *w);
     }
     node->share_count = bone_count;
-    node->total = round_up(fmax(sums->total, mean_total));
-    double uneven = fmax(fabs(sums->low - mean_sum), fabs(sums->high - mean_sum));
+    node->total = round_up(px_fmax(sums->total, mean_total));
+    double uneven = px_fmax(fabs(sums->low - mean_sum), fabs(sums->high - mean_sum));
     node->uneven = round_up(uneven + fabs(1 - mean_sum) + 0x1p-50);
     return spread_sum;
 }

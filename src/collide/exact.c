@@ -39,8 +39,8 @@ static void add(exact_sum *sum, double value) {
 }
 
 static void add_product(exact_sum *sum, float a, float b, double c) {
-    double two = (double)a * (double)b, three = two * c; /* `two` is exact: 48 bits */
-    add(sum, fma(two, c, -three));
+    double rest, three = px_two_product((double)a * (double)b, c, &rest); /* a · b is exact: 48 bits */
+    add(sum, rest);
     add(sum, three);
 }
 

@@ -81,8 +81,8 @@ static uint32_t halve(uint32_t *order, uint32_t count, const float *middles) {
     float low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
     for (uint32_t n = 0; n < count; n++)
         for (int c = 0; c < 3; c++) {
-            low[c] = fminf(low[c], middles[3 * (size_t)order[n] + (size_t)c]);
-            high[c] = fmaxf(high[c], middles[3 * (size_t)order[n] + (size_t)c]);
+            low[c] = px_fminf(low[c], middles[3 * (size_t)order[n] + (size_t)c]);
+            high[c] = px_fmaxf(high[c], middles[3 * (size_t)order[n] + (size_t)c]);
         }
     int axis = 0;
     for (int c = 1; c < 3; c++)

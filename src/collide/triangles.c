@@ -12,7 +12,7 @@
 /* ---- In one plane ----------------------------------------------------------------------------------------- */
 
 static bool ranges_meet(float a, float b, float c, float d) {
-    return fmaxf(a, b) >= fminf(c, d) && fmaxf(c, d) >= fminf(a, b);
+    return px_fmaxf(a, b) >= px_fminf(c, d) && px_fmaxf(c, d) >= px_fminf(a, b);
 }
 
 static bool shadows_meet(const float a[3], const float b[3], const float c[3], const float d[3], int x, int y) {
@@ -122,6 +122,6 @@ bool px_ray_meets(const pelt_ray *ray, const float *const corners[3], double *di
     if (px_orient(a, b, c, o) * facing > 0) /* behind the origin */
         return false;
     find_shares(ray, corners, share);
-    *distance = fmax(share[0] * along(ray, a) + share[1] * along(ray, b) + share[2] * along(ray, c), 0);
+    *distance = px_fmax(share[0] * along(ray, a) + share[1] * along(ray, b) + share[2] * along(ray, c), 0);
     return *distance <= ray->most;
 }

@@ -129,7 +129,7 @@ static double misfit(const moments *m, const double turn[9], double scale, doubl
         both += turn[e] * m->product[e];
     const px_similarity s = {.scale = scale,
                              .turn = {turn[0], turn[1], turn[2], turn[3], turn[4], turn[5], turn[6], turn[7], turn[8]}};
-    double moved[3], sum = fmax(m->own_sum + scale * scale * m->other_sum - 2 * scale * both, 0);
+    double moved[3], sum = px_fmax(m->own_sum + scale * scale * m->other_sum - 2 * scale * both, 0);
     px_similarity_map(&s, m->other, moved);
     for (int c = 0; c < 3; c++)
         apart += (m->own[c] - moved[c]) * (m->own[c] - moved[c]);

@@ -222,7 +222,7 @@ static pelt_result choose_frame(pelt_context *context, const pelt_clip *clip, fl
     if (count < 2)
         return PELT_OK;
     memcpy(sorted, sizes, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, ascending);
+    px_sort(sorted, count, sizeof *sorted, ascending);
     double median = sorted[count / 2];
     for (uint32_t n = 0; sizes[0] < DEGENERATE_RATIO * median && n < count; n++)
         if (sizes[n] == median) {

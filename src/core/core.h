@@ -11,6 +11,8 @@
 #include <pelt/base.h>
 #include <pelt/model.h>
 
+#include "core/libm.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <string.h>
@@ -31,6 +33,10 @@ static inline size_t px_min_size(size_t a, size_t b) {
 static inline size_t px_max_size(size_t a, size_t b) {
     return a > b ? a : b;
 }
+
+/* Sorts items[count] of `size` bytes, as qsort, without memory. Elements that compare equal end in the same order on every
+ * machine, but not in the order they had. */
+void px_sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *));
 
 /* ---- Errors, log, progress -------------------------------------------------------------------------------- */
 

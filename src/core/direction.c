@@ -1,7 +1,7 @@
 /* Fit of a rest direction to skinned target directions: see direction.h. */
 #include "core/direction.h"
 
-#include <math.h>
+#include "core/libm.h"
 
 #define MIN_LENGTH_RATIO 1e-6 /* of a transform's size: a direction shortened to less has no image */
 
@@ -16,8 +16,8 @@ double px_direction_add(px_direction_step *s, const float b[9], const double n[3
     double one = square > MIN_LENGTH_RATIO * MIN_LENGTH_RATIO * size ? 1 / sqrt(square) : 0;
     for (int r = 0; r < 3; r++)
         m[r] *= one;
-    double cosine = fmax(-1, fmin(1, m[0] * (double)t[0] + m[1] * (double)t[1] + m[2] * (double)t[2]));
-    double angle = acos(cosine), sine = sqrt(1 - cosine * cosine), stretch = sine > 1e-6 ? angle / sine : 1;
+    double cosine = px_fmax(-1, px_fmin(1, m[0] * (double)t[0] + m[1] * (double)t[1] + m[2] * (double)t[2]));
+    double angle = px_acos(cosine), sine = sqrt(1 - cosine * cosine), stretch = sine > 1e-6 ? angle / sine : 1;
     for (int c = 0; c < 3; c++) {
         double x = (double)b[c] * one, y = (double)b[3 + c] * one, z = (double)b[6 + c] * one;
         p[c] = x * m[0] + y * m[1] + z * m[2];

@@ -97,7 +97,7 @@ static pelt_result find_times(drive_work *d) {
     const float *times = (const float *)(const void *)keys.data;
     size_t count = keys.failed ? 0 : keys.size / sizeof *times;
     if (count) {
-        qsort(keys.data, count, sizeof *times, compare_floats);
+        px_sort(keys.data, count, sizeof *times, compare_floats);
         px_buffer_add(&d->times, times, sizeof *times);
         weights_at(d, (double)times[0], before);
     }
@@ -156,7 +156,7 @@ static pelt_result drive_joints(drive_work *d, pelt_motion *out) {
 static float limit_of(double size, const pelt_morph *morph) {
     double most = 0;
     for (size_t i = 0; morph->positions && i < morph->vertex_count; i++)
-        most = fmax(most, (double)px_dot3(morph->positions + 3 * i, morph->positions + 3 * i));
+        most = px_fmax(most, (double)px_dot3(morph->positions + 3 * i, morph->positions + 3 * i));
     return (float)(TOLERANCE * size / sqrt(most));
 }
 

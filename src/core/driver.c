@@ -43,18 +43,18 @@ px_rotation px_driver_rotation(px_rotation rest, px_rotation local, pelt_rotatio
 
 double px_driver_angle(px_rotation a, px_rotation b) {
     px_rotation between = px_rotation_mul(px_rotation_inverse(a), b);
-    return 2 * atan2(px_length3(between.q), fabs(between.q[3]));
+    return 2 * px_atan2(px_length3(between.q), fabs(between.q[3]));
 }
 
 double px_driver_kernel(pelt_kernel kernel, double radius, double angle) {
     double r = angle / radius;
     switch (kernel) {
     case PELT_KERNEL_EXPONENTIAL:
-        return exp(-r);
+        return px_exp(-r);
     case PELT_KERNEL_GAUSSIAN:
-        return exp(-r * r);
+        return px_exp(-r * r);
     case PELT_KERNEL_THIN_PLATE:
-        return r > 0 ? r * r * log(r) : 0;
+        return r > 0 ? r * r * px_ln(r) : 0;
     }
     return 0;
 }

@@ -121,7 +121,7 @@ static uint32_t sort_colours(coloured *c, keyed *scratch) {
     uint32_t count = c->mesh->vertex_count, colours = 0;
     for (uint32_t i = 0; i < count; i++)
         scratch[i] = (keyed){c->colours[i], i};
-    qsort(scratch, count, sizeof *scratch, compare_keyed);
+    px_sort(scratch, count, sizeof *scratch, compare_keyed);
     for (uint32_t i = 0; i < count; i++) {
         c->sorted[i] = scratch[i].vertex;
         c->keys[i] = scratch[i].colour;

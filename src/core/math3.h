@@ -5,7 +5,7 @@
 
 #include <pelt/model.h>
 
-#include <math.h>
+#include "core/libm.h"
 
 static inline void px_sub3(const float a[3], const float b[3], float out[3]) {
     for (int c = 0; c < 3; c++)
@@ -145,7 +145,7 @@ static inline void px_quat_from_matrix(const double r[9], float q[4]) {
         out[0] = (r[7] - r[5]) / s, out[1] = (r[2] - r[6]) / s, out[2] = (r[3] - r[1]) / s, out[3] = s / 4;
     } else {
         int a = r[0] >= r[4] && r[0] >= r[8] ? 0 : r[4] >= r[8] ? 1 : 2, b = (a + 1) % 3, c = (a + 2) % 3;
-        double s = sqrt(fmax(1 + r[4 * a] - r[4 * b] - r[4 * c], 0)) * 2;
+        double s = sqrt(px_fmax(1 + r[4 * a] - r[4 * b] - r[4 * c], 0)) * 2;
         if (s == 0) {
             q[0] = q[1] = q[2] = 0;
             q[3] = 1;
@@ -181,8 +181,8 @@ static inline double px_transform_from_affine(const pelt_affine *a, pelt_transfo
     }
     pelt_affine back = px_affine_from_transform(out);
     for (int e = 0; e < 12; e++) {
-        largest = fmax(largest, fabs((double)a->m[e]));
-        off = fmax(off, fabs((double)a->m[e] - (double)back.m[e]));
+        largest = px_fmax(largest, fabs((double)a->m[e]));
+        off = px_fmax(off, fabs((double)a->m[e] - (double)back.m[e]));
     }
     return largest > 0 ? off / largest : 0;
 }
@@ -191,11 +191,11 @@ static inline double px_transform_from_affine(const pelt_affine *a, pelt_transfo
 static inline void px_quat_slerp(const float a[4], const float b[4], double u, float out[4]) {
     double dot = (double)a[0] * b[0] + (double)a[1] * b[1] + (double)a[2] * b[2] + (double)a[3] * b[3];
     double sign = dot < 0 ? -1 : 1, wa = 1 - u, wb = u;
-    dot = fmin(fabs(dot), 1);
+    dot = px_fmin(fabs(dot), 1);
     if (dot < 0.9999995) { /* for smaller angles the division by the sine loses digits: interpolate linearly */
-        double angle = acos(dot), s = sin(angle);
-        wa = sin((1 - u) * angle) / s;
-        wb = sin(u * angle) / s;
+        double angle = px_acos(dot), s = px_sin(angle);
+        wa = px_sin((1 - u) * angle) / s;
+        wb = px_sin(u * angle) / s;
     }
     for (int c = 0; c < 4; c++)
         out[c] = (float)(wa * a[c] + sign * wb * b[c]);

@@ -35,7 +35,7 @@ static void make_perpendicular(double b[3][3], double v[3][3]) {
                 double pp = px_dot3d(b[p], b[p]), qq = px_dot3d(b[q], b[q]), pq = px_dot3d(b[p], b[q]);
                 if (!(fabs(pq) > PERPENDICULAR * sqrt(pp) * sqrt(qq)))
                     continue;
-                double zeta = (qq - pp) / (2 * pq), t = (zeta < 0 ? -1 : 1) / (fabs(zeta) + hypot(zeta, 1));
+                double zeta = (qq - pp) / (2 * pq), t = (zeta < 0 ? -1 : 1) / (fabs(zeta) + px_hypot(zeta, 1));
                 double c = 1 / sqrt(1 + t * t);
                 turn(b, p, q, c, t * c);
                 turn(v, p, q, c, t * c);
@@ -59,7 +59,7 @@ static void sort_columns(double b[3][3], double v[3][3]) {
 /* The normalised component of `from` perpendicular to the unit vector `along` (one Gram-Schmidt step). False when
  * `from` is zero, or when that component is shorter than half of `from` and therefore inaccurate. */
 static bool unit_beside(const double from[3], const double along[3], double out[3]) {
-    double size = fmax(fabs(from[0]), fmax(fabs(from[1]), fabs(from[2])));
+    double size = px_fmax(fabs(from[0]), px_fmax(fabs(from[1]), fabs(from[2])));
     if (size == 0)
         return false;
     for (int c = 0; c < 3; c++)
@@ -101,7 +101,7 @@ void px_svd3(const double a[9], double u[9], double s[3], double v[9]) {
     s[0] = s[1] = s[2] = 0;
     for (int e = 0; e < 9; e++) {
         finite = finite && isfinite(a[e]);
-        size = fmax(size, fabs(a[e]));
+        size = px_fmax(size, fabs(a[e]));
     }
     if (finite && size > 0) {
         for (int r = 0; r < 3; r++)
@@ -111,10 +111,10 @@ void px_svd3(const double a[9], double u[9], double s[3], double v[9]) {
         sort_columns(b, right);
         left_vectors(b, right, left);
         /* enforce the order in spite of rounding */
-        double first = px_dot3d(left[0], b[0]), second = fmin(fmax(px_dot3d(left[1], b[1]), 0), first);
+        double first = px_dot3d(left[0], b[0]), second = px_fmin(px_fmax(px_dot3d(left[1], b[1]), 0), first);
         s[0] = size * first;
         s[1] = size * second;
-        s[2] = size * fmax(fmin(px_dot3d(left[2], b[2]), second), -second);
+        s[2] = size * px_fmax(px_fmin(px_dot3d(left[2], b[2]), second), -second);
     }
     store_columns(left, u);
     store_columns(right, v);
@@ -165,7 +165,7 @@ bool px_invert3(const double m[9], double least, double out[9]) {
     bool well = s[2] >= least * s[0] && s[0] > 0;
     memset(out, 0, 9 * sizeof *out);
     for (int n = 0; n < 3 && s[0] > 0; n++) {
-        double factor = copysign(1 / fmax(fabs(s[n]), least * s[0]), s[n]);
+        double factor = copysign(1 / px_fmax(fabs(s[n]), least * s[0]), s[n]);
         for (int e = 0; e < 9; e++)
             out[e] += factor * v[e / 3 * 3 + n] * u[e % 3 * 3 + n];
     }

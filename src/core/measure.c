@@ -121,7 +121,7 @@ static void add_normals(const double a[3], const double b[3], int kind, frame_su
     double square = 0;
     for (int e = 0; e < 3; e++)
         square += (a[e] - b[e]) * (a[e] - b[e]);
-    double angle = 2 * asin(fmin(sqrt(square) / 2, 1));
+    double angle = 2 * px_asin(px_fmin(sqrt(square) / 2, 1));
     sums->normal2[kind] += square;
     sums->angle2[kind] += angle * angle;
 }
@@ -353,7 +353,7 @@ static pelt_result list_joints(px_arena *arena, const pelt_model *model, joint_l
     for (uint32_t j = 0; j < joint_count; j++)
         if (list->numbers[j])
             list->joints[list->count++] = (named_joint){model->skeleton.names[j], j};
-    qsort(list->joints, list->count, sizeof *list->joints, compare_joints);
+    px_sort(list->joints, list->count, sizeof *list->joints, compare_joints);
     return PELT_OK;
 }
 

@@ -122,13 +122,13 @@ static void measure_way(const comparison *c, const side *from, const float *posi
             p[e % 3] += (double)at->shares[e / 3] * (double)positions[3 * (size_t)at->corners[e / 3] + e % 3];
         px_surface_nearest(to, p, INFINITY, NULL, NULL, &nearest);
         sums->squares += nearest.distance * nearest.distance;
-        sums->largest = fmax(sums->largest, nearest.distance);
+        sums->largest = px_fmax(sums->largest, nearest.distance);
     }
     for (uint32_t n = 0; n < from->corner_count; n++) {
         const float *corner = positions + 3 * (size_t)from->corners[n];
         px_surface_nearest(to, (double[3]){(double)corner[0], (double)corner[1], (double)corner[2]}, INFINITY, NULL,
                            NULL, &nearest);
-        sums->largest = fmax(sums->largest, nearest.distance);
+        sums->largest = px_fmax(sums->largest, nearest.distance);
     }
 }
 
@@ -192,7 +192,7 @@ static pelt_result compare(comparison *c, px_arena *arena, const pelt_mesh *cons
     for (uint32_t k = 0; k < frame_count; k++) {
         squares += c->frames[k].squares;
         d.max_frame = c->frames[k].largest > largest ? k : d.max_frame;
-        largest = fmax(largest, c->frames[k].largest);
+        largest = px_fmax(largest, c->frames[k].largest);
     }
     d.error_rms = sqrt(squares / (2.0 * c->sample_count * frame_count)) / (2 * d.ball.radius);
     d.error_max = largest / (2 * d.ball.radius);

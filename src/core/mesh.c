@@ -244,7 +244,7 @@ static double median_edge(const pelt_mesh *mesh) {
 static double weld_tolerance(const pelt_mesh *mesh) {
     float low[3], high[3];
     double size = px_box(mesh->positions, mesh->vertex_count, low, high);
-    return fmin(SIZE_TOLERANCE * size, EDGE_TOLERANCE * median_edge(mesh));
+    return px_fmin(SIZE_TOLERANCE * size, EDGE_TOLERANCE * median_edge(mesh));
 }
 
 /* ---- Welding: the steps ----------------------------------------------------------------------------------- */
@@ -420,8 +420,8 @@ double px_box(const float *positions, size_t count, float low[3], float high[3])
         low[c] = INFINITY, high[c] = -INFINITY;
         for (size_t i = 0; i < count; i++) {
             float value = positions[3 * i + c];
-            low[c] = isfinite(value) ? fminf(low[c], value) : low[c];
-            high[c] = isfinite(value) ? fmaxf(high[c], value) : high[c];
+            low[c] = isfinite(value) ? px_fminf(low[c], value) : low[c];
+            high[c] = isfinite(value) ? px_fmaxf(high[c], value) : high[c];
         }
         if (!(low[c] <= high[c]))
             low[c] = high[c] = 0;
@@ -442,5 +442,5 @@ static int compare_sides(const void *a, const void *b) {
 }
 
 void px_sides_sort(px_side *sides, size_t count) {
-    qsort(sides, count, sizeof *sides, compare_sides);
+    px_sort(sides, count, sizeof *sides, compare_sides);
 }

@@ -57,8 +57,8 @@ static void widen_ranges(const fit *f, const pelt_track *track) {
         for (size_t row = 0; row < (size_t)track->key_count * rows_of(track); row++) {
             double value = (double)track->values[row * track->width + set->morphs[m].index];
             if (is_value_row(track, row)) {
-                r->low = fmin(r->low, value);
-                r->high = fmax(r->high, value);
+                r->low = px_fmin(r->low, value);
+                r->high = px_fmax(r->high, value);
             }
         }
     }
@@ -95,7 +95,7 @@ static pelt_result find_ranges(fit *f) {
         f->ranges[m].fits = f->ranges[m].fits && f->ranges[m].high > f->ranges[m].low;
         f->ranges[m].scale = f->ranges[m].fits ? next_power(f->ranges[m].high - f->ranges[m].low) : 1;
         if (f->ranges[m].driven) /* poses of no motion may need much more of it */
-            f->ranges[m].scale = fmax(f->ranges[m].scale, 1);
+            f->ranges[m].scale = px_fmax(f->ranges[m].scale, 1);
         if (f->ranges[m].fits && f->ranges[m].low < 0)
             f->shifts[set->morphs[m].joint] = true;
     }

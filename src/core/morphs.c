@@ -68,7 +68,7 @@ pelt_result px_morphs_with(const pelt_model *model, const pelt_morph *added, uin
     if (old_count)
         memcpy(morphs, model->morphs.morphs, old_count * sizeof *morphs);
     memcpy(morphs + old_count, added, added_count * sizeof *morphs);
-    qsort(morphs, count, sizeof *morphs, compare_morphs);
+    px_sort(morphs, count, sizeof *morphs, compare_morphs);
     *set = (pelt_morph_set){count, morphs};
     return PELT_OK;
 }
@@ -150,7 +150,7 @@ void px_motion_set_weights(pelt_motion *motion, const pelt_track *track) {
     pelt_track *old = px_weights_track(motion, track->joint);
     float start = track->times[0], end = track->times[track->key_count - 1];
     bool first = motion->track_count == 0;
-    motion->start = first ? start : fminf(motion->start, start);
-    motion->end = first ? end : fmaxf(motion->end, end);
+    motion->start = first ? start : px_fminf(motion->start, start);
+    motion->end = first ? end : px_fmaxf(motion->end, end);
     *(old ? old : &motion->tracks[motion->track_count++]) = *track;
 }

@@ -14,7 +14,7 @@ static void tidy(px_neighbours *n, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         size_t first = n->offsets[i], end = n->offsets[i + 1];
         n->offsets[i] = kept;
-        qsort(n->items + first, end - first, sizeof *n->items, compare_numbers);
+        px_sort(n->items + first, end - first, sizeof *n->items, compare_numbers);
         for (size_t e = first; e < end; e++)
             if (e == first || n->items[e] != n->items[e - 1])
                 n->items[kept++] = n->items[e];

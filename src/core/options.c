@@ -61,7 +61,7 @@ static pelt_result read_number(pelt_context *context, const pelt_option *option,
     if (option->kind == PELT_OPTION_SIZE && *rest) {
         const char *units = "KMG", *found = strchr(units, toupper((unsigned char)*rest));
         if (found) {
-            unit = pow(1024, (double)(found - units + 1));
+            unit = px_pow(1024, (double)(found - units + 1));
             rest++;
         }
     }

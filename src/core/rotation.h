@@ -27,8 +27,8 @@ static inline void px_rotation_store(px_rotation a, float q[4]) {
 
 /* Rotation about axis 0, 1 or 2; positive angles are counter-clockwise seen from the tip of the axis. */
 static inline px_rotation px_rotation_about(int axis, double radians) {
-    px_rotation a = {{0, 0, 0, cos(radians / 2)}};
-    a.q[axis] = sin(radians / 2);
+    px_rotation a = {{0, 0, 0, px_cos(radians / 2)}};
+    a.q[axis] = px_sin(radians / 2);
     return a;
 }
 

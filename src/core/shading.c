@@ -92,7 +92,7 @@ static void keep_tangent(const px_shading *s, uint32_t vertex, float out[2]) {
     double area2 = aa * bb - ab * ab; /* in a sliver 0 or less by rounding: no coordinates, a tangent of 0 */
     if (!(area2 > 0))
         return;
-    double x = (ta * bb - tb * ab) / sqrt(area2), y = (tb * aa - ta * ab) / sqrt(area2), length = hypot(x, y);
+    double x = (ta * bb - tb * ab) / sqrt(area2), y = (tb * aa - ta * ab) / sqrt(area2), length = px_hypot(x, y);
     out[0] = length > 0 ? (float)(x / length) : 0;
     out[1] = length > 0 ? (float)(y / length) : 0;
 }

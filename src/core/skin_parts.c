@@ -44,7 +44,7 @@ static bool is_similarity(const pelt_affine *a) {
         int c = e / 3, d = e % 3;
         double dot = (double)a->m[c] * (double)a->m[d] + (double)a->m[4 + c] * (double)a->m[4 + d] +
                      (double)a->m[8 + c] * (double)a->m[8 + d];
-        off = fmax(off, fabs(dot - (c == d ? scale2 : 0)));
+        off = px_fmax(off, fabs(dot - (c == d ? scale2 : 0)));
     }
     return scale2 > 0 && off <= 2 * MAX_SHEAR * scale2 && px_affine_determinant(a) > 0;
 }
@@ -131,7 +131,7 @@ static pelt_result join_part(joining *j, pelt_part *part) {
         skin->bones[i * skin->influence_count] = (uint16_t)j->to[bone];
     }
     part->skinned = true;
-    return move_morphs(j, a, cbrt(px_affine_determinant(a)), part);
+    return move_morphs(j, a, px_cbrt(px_affine_determinant(a)), part);
 }
 
 /* Removes the bones that were replaced, and renumbers the others. */

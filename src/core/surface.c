@@ -35,8 +35,8 @@ static void set_box(const px_surface *surface, px_surface_node *node, uint32_t f
     for (uint32_t n = first; n < first + count; n++)
         for (int e = 0; e < 9; e++) {
             float value = corner(surface, surface->order[n], e / 3)[e % 3];
-            node->low[e % 3] = fminf(node->low[e % 3], value);
-            node->high[e % 3] = fmaxf(node->high[e % 3], value);
+            node->low[e % 3] = px_fminf(node->low[e % 3], value);
+            node->high[e % 3] = px_fmaxf(node->high[e % 3], value);
         }
 }
 
@@ -120,8 +120,8 @@ void px_surface_move(px_surface *surface, const float *positions) {
         }
         const px_surface_node *one = node + 1, *other = &surface->nodes[node->first];
         for (int axis = 0; axis < 3; axis++) {
-            node->low[axis] = fminf(one->low[axis], other->low[axis]);
-            node->high[axis] = fmaxf(one->high[axis], other->high[axis]);
+            node->low[axis] = px_fminf(one->low[axis], other->low[axis]);
+            node->high[axis] = px_fmaxf(one->high[axis], other->high[axis]);
         }
     }
 }
@@ -164,7 +164,7 @@ double px_triangle_nearest(const double p[3], double corners[3][3], double share
             along += edge * (p[axis] - corners[e][axis]);
             length += edge * edge;
         }
-        double t = length > 0 ? fmin(fmax(along / length, 0), 1) : 0, of_edge[3] = {0, 0, 0};
+        double t = length > 0 ? px_fmin(px_fmax(along / length, 0), 1) : 0, of_edge[3] = {0, 0, 0};
         of_edge[e] = 1 - t;
         of_edge[f] = t;
         double square = squared_distance(p, corners, of_edge);
@@ -179,7 +179,7 @@ double px_triangle_nearest(const double p[3], double corners[3][3], double share
 static double box_distance(const px_surface_node *node, const double p[3]) {
     double square = 0;
     for (int axis = 0; axis < 3; axis++) {
-        double off = fmax(fmax((double)node->low[axis] - p[axis], p[axis] - (double)node->high[axis]), 0);
+        double off = px_fmax(px_fmax((double)node->low[axis] - p[axis], p[axis] - (double)node->high[axis]), 0);
         square += off * off;
     }
     return square;

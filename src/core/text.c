@@ -59,34 +59,70 @@ void px_buffer_free(px_buffer *buffer) {
 
 /* ---- Powers of ten ---------------------------------------------------------------------------------------- */
 
-/* Exact in a double up to 22, exact in a 64-bit significand up to 27. */
+/* Exact in a double up to 22. */
 static const double small_powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                       1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-static long double scaled(uint64_t digits, int exponent) {
-    static const long double powers[] = {1e1L, 1e2L, 1e4L, 1e8L, 1e16L, 1e32L, 1e64L, 1e128L, 1e256L};
-    long double value = (long double)digits;
+/* high + low: a number of about 105 bits. */
+typedef struct pair {
+    double high, low;
+} pair;
+
+static pair pair_mul(pair a, pair b) {
+    double rest, product = px_two_product(a.high, b.high, &rest);
+    rest += a.high * b.low + a.low * b.high;
+    double sum = product + rest;
+    return (pair){sum, product - sum + rest};
+}
+
+static pair pair_divide(pair a, pair b) {
+    double quotient = a.high / b.high, rest, product = px_two_product(quotient, b.high, &rest);
+    double next = (a.high - product - rest + a.low - quotient * b.low) / b.high, sum = quotient + next;
+    return (pair){sum, quotient - sum + next};
+}
+
+/* value · 10^exponent. The error is less than 2^-98 of it, so that the sum of the two is rounded correctly but for numbers that
+ * are as close to the middle between two doubles. Long double would be simpler, but is another type on every machine. */
+static double scaled(pair value, int exponent) {
+    static const struct {
+        pair mantissa;
+        int twos;
+    } powers[] = {
+        {{0x1.4p3, 0}, 0}, /* 10^1, 10^2, 10^4, … = mantissa · 2^twos: far from overflow */
+        {{0x1.9p6, 0}, 0},
+        {{0x1.388p13, 0}, 0},
+        {{0x1.7d784p26, 0}, 0},
+        {{0x1.1c37937e08000p+53, 0}, 0},
+        {{0x1.3b8b5b5056e17p+0, -0x1.3107f00000000p-54}, 106},
+        {{0x1.84f03e93ff9f5p+0, -0x1.2ac340948e389p-55}, 212},
+        {{0x1.27748f9301d32p+0, -0x1.901cc86649e4ap-54}, 425},
+        {{0x1.54fdd7f73bf3cp+0, -0x1.7222446fe4670p-55}, 850},
+    };
     unsigned left = (unsigned)(exponent < 0 ? -exponent : exponent);
-    if (left > 400) /* beyond any double; digits have at most 19 places */
-        return exponent < 0 ? 0 : (long double)INFINITY;
+    if (left > 400 || value.high == 0) /* beyond any double; digits have at most 19 places */
+        return exponent < 0 || value.high == 0 ? 0 : INFINITY;
+    int twos = 0;
     for (unsigned p = 0; left; p++, left >>= 1)
-        if (left & 1)
-            value = exponent < 0 ? value / powers[p] : value * powers[p];
-    return value;
+        if (left & 1) {
+            value = exponent < 0 ? pair_divide(value, powers[p].mantissa) : pair_mul(value, powers[p].mantissa);
+            twos += exponent < 0 ? -powers[p].twos : powers[p].twos;
+        }
+    return ldexp(value.high, twos); /* high is the rounded sum */
 }
 
 /* digits · 10^exponent, rounded as px_parse_double promises. */
 static inline double decimal(uint64_t digits, int exponent) {
     if (digits < UINT64_C(1) << 53 && exponent >= -22 && exponent <= 22)
         return exponent < 0 ? (double)digits / small_powers[-exponent] : (double)digits * small_powers[exponent];
-    return digits ? (double)scaled(digits, exponent) : 0.0;
+    double high = (double)(digits & ~UINT64_C(0x7FF)), low = (double)(digits & 0x7FF);
+    return scaled((pair){high + low, high - (high + low) + low}, exponent);
 }
 
 /* value · 10^exponent, nearly. */
 static inline double shifted(double value, int exponent) {
     if (exponent >= -22 && exponent <= 22)
         return exponent < 0 ? value / small_powers[-exponent] : value * small_powers[exponent];
-    return (double)((long double)value * scaled(1, exponent));
+    return scaled((pair){value, 0}, exponent);
 }
 
 /* ---- Numbers to text -------------------------------------------------------------------------------------- */

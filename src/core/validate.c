@@ -268,8 +268,8 @@ static pelt_result check_motions(pelt_context *context, const pelt_model *model)
         for (uint32_t t = 0; t < motion->track_count; t++) {
             const pelt_track *track = &motion->tracks[t];
             PX_TRY(check_track(context, model, m, t));
-            start = fminf(start, track->times[0]);
-            end = fmaxf(end, track->times[track->key_count - 1]);
+            start = px_fminf(start, track->times[0]);
+            end = px_fmaxf(end, track->times[track->key_count - 1]);
         }
         bool kept = motion->track_count
                         ? motion->start == start && motion->end == end

@@ -200,7 +200,7 @@ pelt_result px_correct_fit_places(const px_correction *c, px_modes *modes, uint3
         result = px_parallel(c->context, NULL, c->couple_count, COUPLE_BLOCK, table_block, &f);
     if (result == PELT_OK)
         result = sum_classes(&f, places_block, &sum);
-    *error = c->scale * sqrt(fmax(whole * whole + sum, 0));
+    *error = c->scale * sqrt(px_fmax(whole * whole + sum, 0));
     free_work(&f);
     return result;
 }

@@ -79,7 +79,7 @@ pelt_result px_correct_singular(const px_correction *c, const px_row_source *row
         result = px_symmetric_eigen(c->context, px_matrix_of(g.sums, frames, frames), all);
     for (uint32_t r = 0; result == PELT_OK && r < count; r++) { /* eigenvalues ascend */
         memcpy(vectors + r * frames, g.sums + (frames - 1 - r) * frames, frames * sizeof *vectors);
-        values[r] = fmax(all[frames - 1 - r], 0);
+        values[r] = px_fmax(all[frames - 1 - r], 0);
     }
     px_free(c->context, all);
     px_free(c->context, g.sums);

@@ -18,7 +18,7 @@ static place find_place(const px_crowd_motion *motion, const pelt_crowd_layer *l
     if (motion->sample_count < 2)
         return out;
     double at = ((double)layer->time - motion->start) / motion->duration;
-    at = layer->loop ? at - floor(at) : fmin(fmax(at, 0), 1);
+    at = layer->loop ? at - floor(at) : px_fmin(px_fmax(at, 0), 1);
     at *= motion->sample_count - 1;
     out.sample[0] = px_min_size((size_t)at, motion->sample_count - 2);
     out.sample[1] = out.sample[0] + 1;

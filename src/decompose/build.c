@@ -246,12 +246,12 @@ enum { TRANSLATION, ROTATION, SCALE, INNER_ROTATION };
  * directions. */
 static double track_tolerance(const build *b, uint32_t bone, const px_bone_path *path, int row, double move) {
     const double *c = b->frames[bone].scales;
-    double spread = fmax(b->spreads[bone] * b->plan->radius, 1e-3 * move), stretch = 3, inverse = 0, ratio = 0;
+    double spread = px_fmax(b->spreads[bone] * b->plan->radius, 1e-3 * move), stretch = 3, inverse = 0, ratio = 0;
     for (size_t k = 0; k < path->frame_count; k++) {
         double sum = 0;
         for (size_t e = 0; e < 12; e++)
             sum += e % 4 < 3 ? path->matrices[12 * k + e] * path->matrices[12 * k + e] : 0;
-        stretch = fmax(stretch, sum);
+        stretch = px_fmax(stretch, sum);
     }
     stretch = sqrt(stretch / 3);
     for (int e = 0; e < 9; e++) {
@@ -323,8 +323,8 @@ static pelt_result clip_tracks(build *b, const pelt_clip *clip, size_t row, pelt
 static double key_error(const pelt_decompose_desc *desc, double error_fit) {
     double factor = 1 + desc->key_tolerance, room = error_fit * sqrt(factor * factor - 1);
     if (desc->error > 0)
-        room = fmin(room, sqrt(fmax(desc->error * desc->error - error_fit * error_fit, 0)));
-    return desc->key_tolerance > 0 ? fmax(room, 1e-3) : 0;
+        room = px_fmin(room, sqrt(px_fmax(desc->error * desc->error - error_fit * error_fit, 0)));
+    return desc->key_tolerance > 0 ? px_fmax(room, 1e-3) : 0;
 }
 
 static pelt_result make_motions(build *b) {

@@ -116,7 +116,7 @@ static double store_coords(px_fit *fit, size_t vertex, size_t count, const doubl
             rounded += (double)value * (double)value;
             fit->coords[(vertex + i) * d + e] = value;
         }
-        double left = fmax(fit->norms[vertex + i] - held, 0);
+        double left = px_fmax(fit->norms[vertex + i] - held, 0);
         fit->norms[vertex + i] = left + rounded;
         outside += left;
     }

@@ -152,7 +152,7 @@ static pelt_result match_places(px_given *given, px_fit *fit, const px_gathered 
         return PELT_ERROR_MEMORY;
     for (uint32_t i = 0; i < other->vertex_count; i++)
         sorted[i] = (slanted){slant(other->positions + 3 * (size_t)i), i};
-    qsort(sorted, other->vertex_count, sizeof *sorted, compare_slanted);
+    px_sort(sorted, other->vertex_count, sizeof *sorted, compare_slanted);
     *matched = true;
     for (uint32_t f = 0; f < fit->vertex_count && *matched; f++) {
         given->vertices[f] = find_near(sorted, other->vertex_count, other->positions,

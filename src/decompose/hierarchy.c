@@ -36,7 +36,7 @@ static double parting_at(const px_fit *fit, const double quadric[16], const doub
     double sum = 0;
     for (size_t e = 0; e < 16; e++)
         sum += v[e / 4] * quadric[e] * v[e % 4];
-    return sqrt(fmax(sum, 0) / (fit->row_count / 3.0));
+    return sqrt(px_fmax(sum, 0) / (fit->row_count / 3.0));
 }
 
 /* Minimises the quadric with a penalty amount · ‖p − middle‖². */
@@ -61,8 +61,8 @@ static void place_joint(const px_fit *fit, const double quadric[16], const doubl
     double least = 1e-4 * trace + 1e-12 * frames;
     closest_point(quadric, least, middle, out->point);
     out->drift = parting_at(fit, quadric, out->point);
-    double doubt = out->drift / fmax(reach, 1e-3); /* 1e-3: smaller extents count as a point */
-    closest_point(quadric, fmax(least, frames * doubt * doubt), middle, out->point);
+    double doubt = out->drift / px_fmax(reach, 1e-3); /* 1e-3: smaller extents count as a point */
+    closest_point(quadric, px_fmax(least, frames * doubt * doubt), middle, out->point);
     out->drift = parting_at(fit, quadric, out->point);
 }
 
@@ -82,7 +82,7 @@ static joint find_joint(const px_fit *fit, const double *middles, size_t j, size
         spread += touch ? fit->scatter[(4 * j + c) * n + 4 * l + c] / shared[3] - middle[c] * middle[c] : 0;
     }
     parting(fit, j, l, quadric);
-    place_joint(fit, quadric, middle, touch ? sqrt(fmax(spread, 0)) : 0.5 * sqrt(far), &out);
+    place_joint(fit, quadric, middle, touch ? sqrt(px_fmax(spread, 0)) : 0.5 * sqrt(far), &out);
     double motion = parting_at(fit, quadric, middles + 3 * j) + parting_at(fit, quadric, middles + 3 * l);
     double likeness = touch ? shared[3] / sqrt(own * other) : 0;
     out.cost = out.drift / (0.02 + motion) * (2 - likeness) + (touch ? 0 : 4 + sqrt(far)); /* 0.02: RMS motion that

@@ -15,7 +15,7 @@ static double scale_of(const double m[9], double rotation[9], double *off) {
     px_polar3(m, rotation, stretch);
     scale = (stretch[0] + stretch[4] + stretch[8]) / 3;
     for (int e = 0; e < 9; e++)
-        largest = fmax(largest, fabs(stretch[e] - (e % 4 == 0 ? scale : 0)));
+        largest = px_fmax(largest, fabs(stretch[e] - (e % 4 == 0 ? scale : 0)));
     *off = scale > 0 ? largest / scale : INFINITY;
     return scale;
 }
@@ -88,14 +88,14 @@ static bool can_carry(const px_given *given, const px_fit *fit, uint32_t rig_bon
             px_svd3(linear, other, s, v);
             if (!(s[2] > CONDITION_LEAST * s[0]))
                 return false;
-            *size = fmax(*size, s[0]);
+            *size = px_fmax(*size, s[0]);
             continue;
         }
         double scale = scale_of(linear, other, &off);
         if (!(off <= SIMILARITY_TOLERANCE) ||
             (fit->kind->host == PX_HOST_RIGID && !(fabs(scale - 1) <= RIGID_TOLERANCE)))
             return false;
-        *size = fmax(*size, scale);
+        *size = px_fmax(*size, scale);
     }
     return *size > 0;
 }

@@ -195,7 +195,7 @@ static bool is_given(const pelt_track *track, uint32_t a, uint32_t b, uint32_t k
         same += minus * minus;
         opposite += plus * plus;
     }
-    return (track->path == PELT_PATH_ROTATION ? fmin(same, opposite) : same) <= tolerance * tolerance;
+    return (track->path == PELT_PATH_ROTATION ? px_fmin(same, opposite) : same) <= tolerance * tolerance;
 }
 
 static bool spans(const pelt_track *track, uint32_t a, uint32_t b, double tolerance) {

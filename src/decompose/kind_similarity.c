@@ -19,7 +19,7 @@ static double scale_of(const double m[9]) {
                                      m[2] * (m[3] * m[7] - m[4] * m[6]);
     for (int e = 0; e < 9; e++)
         square += m[e] * m[e];
-    return copysign(fmax(sqrt(square / 3), MIN_SCALE), determinant);
+    return copysign(px_fmax(sqrt(square / 3), MIN_SCALE), determinant);
 }
 
 static double dot(const double a[9], const double b[9]) {
@@ -36,7 +36,7 @@ static void solve_block(const px_blocks *blocks, size_t j, const double covarian
         rotation[e] = linear[e] / scale;
     px_rotation_towards(covariance, rotation);
     double size = bone->scatter[0] + bone->scatter[4] + bone->scatter[8];
-    scale = fmax((dot(rotation, covariance) + pull * scale) / (fmax(size, 0) + pull), MIN_SCALE);
+    scale = px_fmax((dot(rotation, covariance) + pull * scale) / (px_fmax(size, 0) + pull), MIN_SCALE);
     for (int e = 0; e < 9; e++)
         linear[e] = scale * rotation[e];
 }
@@ -45,7 +45,7 @@ static void project(const double *axes, double linear[9]) {
     (void)axes;
     double rotation[9];
     px_polar3(linear, rotation, NULL);
-    double scale = fmax(dot(rotation, linear) / 3, MIN_SCALE);
+    double scale = px_fmax(dot(rotation, linear) / 3, MIN_SCALE);
     for (int e = 0; e < 9; e++)
         linear[e] = scale * rotation[e];
 }

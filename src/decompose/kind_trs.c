@@ -45,14 +45,14 @@ static void alternate(double mass, const double lengths[3], const double c[9], d
     /* Damping towards the current scales. A flat bone leaves one scale undetermined: it keeps its value if the extent
      * is below a thousandth of the bone's size. A single point leaves all undetermined: below a millionth of the unit
      * sphere the extent is rounding. */
-    double pull = fmax(1e-6 * (lengths[0] + lengths[1] + lengths[2]), 1e-12 * mass);
+    double pull = px_fmax(1e-6 * (lengths[0] + lengths[1] + lengths[2]), 1e-12 * mass);
     for (int turn = 0; turn < TURNS; turn++) {
         double scaled[9];
         for (int e = 0; e < 9; e++)
             scaled[e] = c[e] * s[e % 3];
         px_rotation_towards(scaled, r);
         for (int a = 0; a < 3; a++)
-            s[a] = (dot_columns(r, c, a) + pull * s[a]) / (fmax(lengths[a], 0) + pull);
+            s[a] = (dot_columns(r, c, a) + pull * s[a]) / (px_fmax(lengths[a], 0) + pull);
     }
 }
 
@@ -190,7 +190,7 @@ static void turned_axes(const bone_frames *f, double hold, double out[9]) {
         }
     }
     multiply(axes, scatter, product);
-    double bound = hold * fmax(squares[0], fmax(squares[1], squares[2])) * (scatter[0] + scatter[4] + scatter[8]);
+    double bound = hold * px_fmax(squares[0], px_fmax(squares[1], squares[2])) * (scatter[0] + scatter[4] + scatter[8]);
     for (int e = 0; e < 9; e++)
         slope[e] += bound * axes[e] - squares[e / 3] * product[e];
     memcpy(out, axes, 9 * sizeof *out);

@@ -93,7 +93,7 @@ static pelt_result settle(pelt_decomposer *d) {
     if (d->desc.smooth > 0)
         PX_TRY(px_fit_smooth(&d->fit, &d->neighbours, &d->spare, d->desc.smooth));
     double exact = 1e-6 * PX_FIT_EXACT * PX_FIT_EXACT * d->fit.vertex_count * d->fit.row_count;
-    double cost = 1 + (thin ? THIN_COST : OUTSIDE_COST), most = fmax(d->fit.now.objective * cost * cost, exact);
+    double cost = 1 + (thin ? THIN_COST : OUTSIDE_COST), most = px_fmax(d->fit.now.objective * cost * cost, exact);
     if (!firms || !unconstrained)
         return PELT_OK;
     return thin ? px_turn_bones(&d->fit, &d->model->mesh, &d->plan.classes, most) : px_pull_outside(&d->fit, most);

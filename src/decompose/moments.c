@@ -6,7 +6,7 @@
 #include <math.h>
 
 double px_fit_error(const px_fit *fit, double objective) {
-    return 1000 * sqrt(fmax(objective, 0) / ((double)fit->vertex_count * fit->row_count));
+    return 1000 * sqrt(px_fmax(objective, 0) / ((double)fit->vertex_count * fit->row_count));
 }
 
 /* ---- Over vertices ---------------------------------------------------------------------------------------- */

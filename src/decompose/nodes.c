@@ -20,7 +20,7 @@ px_bone_node px_bone_node_make(const px_bone_kind *kind, uint32_t joint, const p
                                const double pivot[3]) {
     px_bone_node node = {.kind = kind, .joint = joint, .pivot = {pivot[0], pivot[1], pivot[2]}};
     double determinant = px_affine_determinant(inverse_bind);
-    node.scale = determinant != 0 ? cbrt(fabs(determinant)) : 1;
+    node.scale = determinant != 0 ? px_cbrt(fabs(determinant)) : 1;
     for (size_t e = 0; e < 12; e++)
         node.host[e] = (double)inverse_bind->m[e] / (e % 4 < 3 ? node.scale : 1);
     const double *h = node.host;
@@ -88,7 +88,7 @@ static double farthest(const pelt_track *track, const float *rest) {
             same += (x - y) * (x - y);
             opposite += (x + y) * (x + y);
         }
-        most = fmax(most, track->path == PELT_PATH_ROTATION ? fmin(same, opposite) : same);
+        most = px_fmax(most, track->path == PELT_PATH_ROTATION ? px_fmin(same, opposite) : same);
     }
     return most;
 }

@@ -28,10 +28,10 @@ void px_pull_rest(px_fit *fit) {
     else if (away > 0) {
         double change =
             sqrt((fit->rest_firm ? REST_SHARE_FIRM : REST_SHARE) * fit->now.objective / (fit->rest_pull * away));
-        fit->rest_pull *= fmin(fmax(change, 1 / MOST_CHANGE), MOST_CHANGE);
+        fit->rest_pull *= px_fmin(px_fmax(change, 1 / MOST_CHANGE), MOST_CHANGE);
     }
     if (fit->kind->unconstrained) /* whose quasi-Newton steps follow flat directions far */
-        fit->rest_pull = fmax(fit->rest_pull, fmin(REST_FRAMES, REST_MOST * fit->now.objective / size));
+        fit->rest_pull = px_fmax(fit->rest_pull, px_fmin(REST_FRAMES, REST_MOST * fit->now.objective / size));
 }
 
 /* ---- Bones ------------------------------------------------------------------------------------------------ */
@@ -72,7 +72,7 @@ double px_pull_size(const px_fit *fit, size_t bone) {
     double mass = s[3 * n + 3], sum = 0;
     for (size_t c = 0; mass > 0 && c < 3; c++)
         sum += s[c * n + c] - s[c * n + 3] * s[c * n + 3] / mass;
-    return fmax(sum, 0) / 3;
+    return px_fmax(sum, 0) / 3;
 }
 
 /* Nearest rotations of the bones, including their part outside the basis: full [row][4P]. */

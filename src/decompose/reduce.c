@@ -55,8 +55,8 @@ double px_reduction_limit(const px_fit *fit, double error) {
 /* The smallest dimension whose loss is at most `limit`. */
 static size_t dimension_for(const double *values, size_t count, double lost, double limit) {
     size_t cut = 0;
-    while (cut + 1 < count && lost + fmax(values[cut], 0) <= limit)
-        lost += fmax(values[cut++], 0);
+    while (cut + 1 < count && lost + px_fmax(values[cut], 0) <= limit)
+        lost += px_fmax(values[cut++], 0);
     return count - cut;
 }
 

@@ -154,7 +154,7 @@ static double basis_error(const columns *c) {
     double most = 0;
     for (size_t a = 0; a < c->count; a++)
         for (size_t b = 0; b <= a; b++)
-            most = fmax(most, fabs(dot(c->directions + a * rows, c->directions + b * rows, rows) - (a == b)));
+            most = px_fmax(most, fabs(dot(c->directions + a * rows, c->directions + b * rows, rows) - (a == b)));
     return most;
 }
 

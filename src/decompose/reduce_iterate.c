@@ -170,7 +170,7 @@ static double missed(const iteration *it) {
     double sum = it->total;
     for (size_t e = it->width; e-- > 0;)
         sum -= it->values[e];
-    return fmax(sum, 0);
+    return px_fmax(sum, 0);
 }
 
 static pelt_result keep(iteration *it) {

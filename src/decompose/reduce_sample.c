@@ -52,7 +52,7 @@ static pelt_result measure_some(void *user, size_t first, size_t count, size_t b
             all += *px_matrix_at(part, row, i) * *px_matrix_at(part, row, i);
     px_free(fit->context, coords);
     l->sums[2 * block] += all;
-    l->sums[2 * block + 1] += fmax(all - inside, 0);
+    l->sums[2 * block + 1] += px_fmax(all - inside, 0);
     return PELT_OK;
 }
 
@@ -90,8 +90,8 @@ pelt_result px_reduce_sample(px_reduction *r, size_t stride, double *expected) {
         result = measure(r, other);
     px_free(r->fit->context, points);
     r->sample = NULL;
-    double all = (double)stride * fmax(own[1], other[1]);
+    double all = (double)stride * px_fmax(own[1], other[1]);
     if (result == PELT_OK && (other[1] * own[0] <= GAP_MOST * own[1] * other[0] || all <= limit))
-        *expected = fmax(GAP_MOST * all, limit);
+        *expected = px_fmax(GAP_MOST * all, limit);
     return result;
 }

@@ -103,11 +103,11 @@ static pelt_result try_bones(search *s, uint32_t bones, double *error) {
 
 /* Where the line through two trials, in log-log coordinates, reaches the target; clamped to [low, high]. */
 static uint32_t guess(const search *s, uint32_t a, uint32_t b, uint32_t low, uint32_t high) {
-    double slope = log(s->errors[b] / s->errors[a]) / log((double)s->bones[b] / s->bones[a]);
-    double at = s->bones[b] * exp(log(s->desc.error / s->errors[b]) / slope);
+    double slope = px_ln(s->errors[b] / s->errors[a]) / px_ln((double)s->bones[b] / s->bones[a]);
+    double at = s->bones[b] * px_exp(px_ln(s->desc.error / s->errors[b]) / slope);
     if (!(slope < 0) || !isfinite(at))
         at = 0.5 * ((double)low + high);
-    return (uint32_t)fmin(fmax(ceil(at), low), high);
+    return (uint32_t)px_fmin(px_fmax(ceil(at), low), high);
 }
 
 static uint32_t trial_of(const search *s, uint32_t bones) {
@@ -199,7 +199,7 @@ static pelt_result report_trials(const search *s, double seconds) {
     d->report.search_count = s->count;
     d->report.search_bones = bones;
     d->report.search_errors = errors;
-    d->report.seconds_seed = fmax(seconds - d->report.seconds_reduce - d->report.seconds_solve, 0);
+    d->report.seconds_seed = px_fmax(seconds - d->report.seconds_reduce - d->report.seconds_solve, 0);
     d->searched = true;
     return PELT_OK;
 }

@@ -38,7 +38,7 @@ static pelt_result assign_block(void *user, size_t first, size_t count, size_t b
         }
         fit->now.weights[i * K] = 1;
         fit->now.counts[i] = 1;
-        fit->residuals[i] = fmax(fit->norms[i] + best, 0);
+        fit->residuals[i] = px_fmax(fit->norms[i] + best, 0);
         fit->block_objective[block] += fit->residuals[i];
     }
     px_free(fit->context, y);

@@ -120,7 +120,7 @@ static uint32_t choose_seeds(site *sites, uint32_t site_count, uint32_t count, u
         const double *from = sites[next].middle;
         for (uint32_t n = 0; n < site_count; n++) {
             double off[3] = {sites[n].middle[0] - from[0], sites[n].middle[1] - from[1], sites[n].middle[2] - from[2]};
-            sites[n].distance = fmin(sites[n].distance, off[0] * off[0] + off[1] * off[1] + off[2] * off[2]);
+            sites[n].distance = px_fmin(sites[n].distance, off[0] * off[0] + off[1] * off[1] + off[2] * off[2]);
             if (sites[n].distance > sites[farthest].distance)
                 farthest = n;
         }

@@ -71,7 +71,7 @@ static void find_shells(finding *f, const pelt_mesh *mesh, const pelt_vertex_cla
     }
     for (uint32_t i = 0; i < N; i++)
         f->members[places[px_group_of(connected, i)]++] = i;
-    qsort(f->shells, f->shell_count, sizeof *f->shells, larger_first);
+    px_sort(f->shells, f->shell_count, sizeof *f->shells, larger_first);
 }
 
 /* ---- Rigid motions ----------------------------------------------------------------------------------------- */
@@ -119,7 +119,7 @@ static void start_shell(finding *f, shell *s) {
     covariance_of(f, s, f->rest, s->middle, scatter);
     px_svd3(scatter, u, values, v);
     double radius = sqrt((values[0] + values[1] + values[2]) / s->count);
-    s->tolerance = fmax(fmin(TOLERANCE, TOLERANCE_PART * radius), ROUNDING);
+    s->tolerance = px_fmax(px_fmin(TOLERANCE, TOLERANCE_PART * radius), ROUNDING);
     s->group = values[1] > THIN * values[0] ? 0 : PELT_NONE;
 }
 

@@ -100,7 +100,7 @@ static void bone_color(uint32_t bone, float color[3]) {
     double hue = 6 * fmod(0.618033988749895 * bone, 1), value = bone % 2 ? 0.45 : 0.9;
     for (int c = 0; c < 3; c++) {
         double off = fabs(fmod(hue + 2 * c, 6) - 3) - 1;
-        color[c] = (float)(value * (0.1 + 0.9 * fmin(fmax(off, 0), 1)));
+        color[c] = (float)(value * (0.1 + 0.9 * px_fmin(px_fmax(off, 0), 1)));
     }
 }
 

@@ -204,7 +204,7 @@ static pelt_result read_rest(px_reduction *r, double *out) {
 #define TRACE 1e-2f
 
 static float kernel(float offset) {
-    float x = fmaxf(1 - offset, TRACE);
+    float x = px_fmaxf(1 - offset, TRACE);
     return x * x;
 }
 

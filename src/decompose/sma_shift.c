@@ -78,7 +78,7 @@ typedef struct climb {
 
 /* `share` of the bandwidth as a distance of bytes. */
 static uint32_t byte_limit(const climb *c, double share) {
-    return (uint32_t)fmin(share * c->bandwidth * (double)c->scale, UINT32_MAX / 2);
+    return (uint32_t)px_fmin(share * c->bandwidth * (double)c->scale, UINT32_MAX / 2);
 }
 
 /* Fractional parts of multiples of the golden ratio: evenly spread over any run of coordinates. */
@@ -341,7 +341,7 @@ static uint32_t nearest(const climb *c, size_t count, uint32_t place) {
  * Returns their number. */
 static uint32_t choose_summits(climb *c, uint32_t least) {
     uint32_t apart = 0, count = 0;
-    qsort(c->summits, c->ends.count, sizeof *c->summits, compare_summits);
+    px_sort(c->summits, c->ends.count, sizeof *c->summits, compare_summits);
     for (size_t n = 0; n < c->ends.count; n++) {
         uint32_t near = nearest(c, apart, c->summits[n].place);
         if (near == PELT_NONE)
@@ -349,7 +349,7 @@ static uint32_t choose_summits(climb *c, uint32_t least) {
         else
             c->summits[near].size += c->summits[n].size;
     }
-    qsort(c->summits, apart, sizeof *c->summits, compare_summits);
+    px_sort(c->summits, apart, sizeof *c->summits, compare_summits);
     while (count < apart && c->summits[count].size >= least)
         count++;
     return count > 0 || apart == 0 ? count : 1;
@@ -425,7 +425,7 @@ static pelt_result round_points(climb *c) {
             high = value > high ? value : high;
         }
     c->low = low;
-    c->scale = 254 / fmaxf(high - low, 1e-20f);
+    c->scale = 254 / px_fmaxf(high - low, 1e-20f);
     for (size_t e = 0; e < size; e++)
         c->dithers[e] = dither(e);
     for (size_t p = 0; p < count; p++)

@@ -37,7 +37,7 @@ static void step_ahead(px_fit *fit, double ahead) {
         for (size_t a = 0; a < now->counts[i]; a++) {
             double value = w[a];
             if (same)
-                w[a] = fmax(value + ahead * (value - old_w[a]), 0);
+                w[a] = px_fmax(value + ahead * (value - old_w[a]), 0);
             old_w[a] = value;
             sum += w[a];
         }
@@ -93,7 +93,7 @@ static pelt_result step_below(px_solver *solver, double most, bool *taken) {
         px_fit_state_copy(fit, &fit->before, &fit->now);
         px_quasi_newton_restart(&solver->history);
     }
-    solver->ahead = *taken ? fmin(fmax(solver->ahead, 0.5) * 1.2, AHEAD_MAX) : solver->ahead * 0.5;
+    solver->ahead = *taken ? px_fmin(px_fmax(solver->ahead, 0.5) * 1.2, AHEAD_MAX) : solver->ahead * 0.5;
     solver->steps++;
     return PELT_OK;
 }

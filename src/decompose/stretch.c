@@ -128,8 +128,8 @@ static void refine(px_stretch *path, const double mv[9]) {
             path->s[c] = dot_columns(path->u, c, mv, c);
         for (int e = 0; e < 9; e++)
             scaled[e] = mv[e] * path->s[e % 3];
-        double largest = fmax(fabs(path->s[0]), fmax(fabs(path->s[1]), fabs(path->s[2])));
-        double smallest = fmin(fabs(path->s[0]), fmin(fabs(path->s[1]), fabs(path->s[2])));
+        double largest = px_fmax(fabs(path->s[0]), px_fmax(fabs(path->s[1]), fabs(path->s[2])));
+        double smallest = px_fmin(fabs(path->s[0]), px_fmin(fabs(path->s[1]), fabs(path->s[2])));
         if (smallest <= 1e-6 * largest) /* flat: the matrix does not determine the rotation */
             return;
         px_polar3(scaled, path->u, NULL);

@@ -522,7 +522,7 @@ static void join_mixture(worker *w, uint32_t i) {
     w->weights[0] = 1;
     for (size_t a = 0, free_count = 1; a < s->counts[i] && free_count < w->limit; a++)
         if (!is_locked(w->fit, s->bones[i * K + a])) {
-            w->weights[0] = fmax(w->weights[0] - s->weights[i * K + a], 0);
+            w->weights[0] = px_fmax(w->weights[0] - s->weights[i * K + a], 0);
             free_count++;
         }
     memcpy(w->columns, w->mixture, (P + 1) * sizeof *w->columns);
@@ -692,7 +692,7 @@ pelt_result VERTEX_BLOCK(void *user, size_t first, size_t count, size_t block) {
             bool same = old == fit->now.counts[i] && memcmp(bones, fit->now.bones + i * K, K * sizeof *bones) == 0;
             fit->quiet[i] = (uint8_t)(same ? px_min_size(fit->quiet[i] + (size_t)1, UINT8_MAX) : 0);
         }
-        fit->residuals[i] = fmax(fit->norms[i] + value, 0);
+        fit->residuals[i] = px_fmax(fit->norms[i] + value, 0);
         sum += fit->residuals[i];
     }
     fit->block_objective[block] = sum;

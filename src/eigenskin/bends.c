@@ -59,7 +59,7 @@ static double settle_part(const px_eigenskin *e, px_part *part, double *angles) 
     double noise = 0;
     for (uint32_t x = 0; x < e->example_count; x++)
         angles[x] = angle_from_rest(part->rotations[x]);
-    qsort(angles, e->example_count, sizeof *angles, compare_doubles);
+    px_sort(angles, e->example_count, sizeof *angles, compare_doubles);
     for (uint32_t x = 0; x + 1 < e->example_count && angles[x] <= MAX_REST_ANGLE; x++)
         noise = angles[x + 1] >= MIN_ANGLE_RATIO * angles[x] ? angles[x] : noise;
     for (uint32_t x = 0; !e->desc.exact && x < e->example_count; x++)
@@ -76,7 +76,7 @@ static pelt_result add_bend(px_eigenskin *e, uint32_t joint, uint32_t with, uint
         PX_TRY(add_part(e, bend, PELT_ROTATION_TWIST));
     double most = 0;
     for (uint32_t n = 0; n < bend->part_count; n++)
-        most = fmax(most, settle_part(e, &bend->parts[n], angles));
+        most = px_fmax(most, settle_part(e, &bend->parts[n], angles));
     e->bend_count += most > (e->desc.exact ? PX_ANGLE_TOLERANCE : MIN_DRIVING_ANGLE);
     return PELT_OK;
 }
@@ -174,7 +174,7 @@ static void choose_centres(const px_eigenskin *e, px_bend *bend, px_part *part, 
         part->centre_count++;
         uint32_t next = 0;
         for (uint32_t p = 0; p < e->pose_count; p++) {
-            far[p] = fmin(far[p], px_driver_angle(last, part->rotations[p]));
+            far[p] = px_fmin(far[p], px_driver_angle(last, part->rotations[p]));
             next = far[p] > far[next] ? p : next;
         }
         if (!(far[next] > PX_ANGLE_TOLERANCE) || part->centre_count == e->desc.centres)

@@ -132,7 +132,7 @@ static pelt_result pull_pose(const pose_work *w, uint32_t pose) {
             bool well;
             PX_TRY(pull_example(w, u, x, out, &missed, &well));
             float *most = &w->missed[pose * e->classes.count + u];
-            *most = fmaxf(*most, (float)missed);
+            *most = px_fmaxf(*most, (float)missed);
             w->ill[pose * e->classes.count + u] |= !well;
             for (size_t a = 0; a < 3; a++)
                 *px_matrix_at(px_class_rows(e, e->displacements, u), a, pose) +=
@@ -157,7 +157,7 @@ static pelt_result check_rest(const pose_work *w) {
             double out[3], missed;
             bool well;
             PX_TRY(pull_example(w, u, x, out, &missed, &well));
-            most = fmax(most, px_length3(out));
+            most = px_fmax(most, px_length3(out));
         }
         if (!(most > REST_TOLERANCE * e->size))
             continue;
@@ -176,7 +176,7 @@ static void sum_up(px_eigenskin *e, const pose_work *w) {
         for (size_t p = 0; p < e->pose_count; p++)
             any |= w->ill[p * e->classes.count + u];
         for (size_t p = 0; p < e->pose_count; p++)
-            e->missed[u] = fmax(e->missed[u], (double)w->missed[p * e->classes.count + u]);
+            e->missed[u] = px_fmax(e->missed[u], (double)w->missed[p * e->classes.count + u]);
         e->ill_count += any;
     }
 }

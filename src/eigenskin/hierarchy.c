@@ -92,7 +92,7 @@ static void share_weights(const px_eigenskin *e, const top_set *t) {
         }
         for (uint32_t k = 0; k < count; k++)
             for (uint32_t l = 0; l < count; l++)
-                t->shared[(size_t)tops[k] * t->count + tops[l]] += fmin(sums[k], sums[l]);
+                t->shared[(size_t)tops[k] * t->count + tops[l]] += px_fmin(sums[k], sums[l]);
     }
 }
 

@@ -43,9 +43,9 @@ static pelt_result make_basis(const px_eigenskin *e, px_bend *bend) {
     }
     pelt_result result = px_symmetric_eigen(e->context, px_matrix_of(matrix, count, count), values);
     for (size_t v = 0; v < count; v++)
-        most = fmax(most, fabs(values[v]));
+        most = px_fmax(most, fabs(values[v]));
     for (size_t v = 0; result == PELT_OK && v < count; v++) {
-        double scale = 1 / sqrt(fmax(fabs(values[v]), MIN_EIGENVALUE_RATIO * most));
+        double scale = 1 / sqrt(px_fmax(fabs(values[v]), MIN_EIGENVALUE_RATIO * most));
         for (size_t c = 0; c < count; c++)
             bend->basis[c * count + v] = scale * matrix[v * count + c];
     }

@@ -67,7 +67,7 @@ static pelt_result find_weights(px_eigenskin *e, px_bend *bend, px_arena *arena)
     PX_TRY(px_symmetric_eigen(e->context, root, values));
     for (size_t v = 0; v < centres; v++)
         for (size_t c = 0; c < centres; c++)
-            root.data[v * centres + c] *= sqrt(fmax(values[v], 0));
+            root.data[v * centres + c] *= sqrt(px_fmax(values[v], 0));
     px_gemm(1, factor, px_transposed(root), 0, spread);
     PX_TRY(px_svd(e->context, spread, left, values, right));
 
@@ -200,7 +200,7 @@ static void fit_level(const px_eigenskin *e, size_t class, uint32_t level, const
         dot += moved.data[k] * residual.data[k];
         length2 += moved.data[k] * moved.data[k];
     }
-    double step = dot > 0 ? fmin(dot / length2, 1) : 0;
+    double step = dot > 0 ? px_fmin(dot / length2, 1) : 0;
     for (size_t k = 0; k < e->width * poses; k++)
         residual.data[k] -= step * moved.data[k];
     for (size_t n = 0; n < count; n++)

@@ -123,7 +123,7 @@ static pelt_result refine_example(px_eigenskin *e, uint32_t example, px_arena *a
                 missing[c] = (double)e->examples[example].positions[3 * (size_t)vertex + c] - at[c];
                 left[c] = missing[c] - turned[c];
             }
-            double weight = e->counts[u] / fmax(px_length3(left), MIN_DISTANCE * w.size);
+            double weight = e->counts[u] / px_fmax(px_length3(left), MIN_DISTANCE * w.size);
             if (isfinite(weight))
                 add_vertex(&w, weight, missing, gram, right);
         }

@@ -77,7 +77,7 @@ static pelt_result find_groups(solve_work *w, px_arena *arena) {
         return PELT_ERROR_MEMORY;
     for (uint32_t u = 0; u < classes; u++)
         w->keys[u] = (class_key){e->shares + e->offsets[u], (uint32_t)(e->offsets[u + 1] - e->offsets[u]), u};
-    qsort(w->keys, classes, sizeof *w->keys, compare_classes);
+    px_sort(w->keys, classes, sizeof *w->keys, compare_classes);
     size_t count = 0;
     for (uint32_t u = 0; u < classes; u++)
         if (u == 0 || compare_keys(&w->keys[u - 1], &w->keys[u]) != 0)
@@ -93,7 +93,7 @@ static pelt_result find_groups(solve_work *w, px_arena *arena) {
  * are 0. */
 static bool factor_group(const px_eigenskin *e, const class_key *key, px_matrix matrix) {
     size_t poses = e->pose_count;
-    for (double noise = fmax(e->noise, MIN_NOISE); noise < 1e3; noise *= NOISE_GROWTH) {
+    for (double noise = px_fmax(e->noise, MIN_NOISE); noise < 1e3; noise *= NOISE_GROWTH) {
         double *sum = matrix.data, trace = 0;
         memset(sum, 0, poses * poses * sizeof *sum);
         for (uint32_t n = 0; n < key->share_count; n++) {
@@ -339,7 +339,7 @@ static void find_gains(px_eigenskin *e, const double *sums) {
             for (size_t k = 0; k < bends; k++)
                 right -= k == j ? 0 : sums[j * width + k] * e->bends[k].gain;
             if (square > 0)
-                e->bends[j].gain = fmin(fmax(right / square, 0), 1);
+                e->bends[j].gain = px_fmin(px_fmax(right / square, 0), 1);
         }
     for (size_t j = 0; j < bends; j++) {
         double *gain = &e->bends[j].gain, left = sums[j * width + bends];
@@ -360,7 +360,7 @@ static double error_with_gains(const px_eigenskin *e, const double *sums) {
         for (size_t k = 0; k < bends; k++)
             missed += e->bends[j].gain * e->bends[k].gain * sums[j * width + k];
     }
-    return all > 0 ? sqrt(fmax(missed, 0) / all) : 0;
+    return all > 0 ? sqrt(px_fmax(missed, 0) / all) : 0;
 }
 
 /* Targets: the denoised displacements Σ_j s_j m_j K_j a. Modes fitted to the original displacements would include

@@ -25,7 +25,7 @@ typedef struct say {
 } say;
 
 static double smooth_step(double x) {
-    x = fmin(fmax(x, 0), 1);
+    x = px_fmin(px_fmax(x, 0), 1);
     return x * x * (3 - 2 * x);
 }
 
@@ -35,7 +35,7 @@ static double fade_of(double length, double border, double width) {
 }
 
 static float prior_of(double m) {
-    return (float)(ceil(fmin(m, 1) * PRIOR_STEPS) / PRIOR_STEPS);
+    return (float)(ceil(px_fmin(m, 1) * PRIOR_STEPS) / PRIOR_STEPS);
 }
 
 /* Compresses the dense table to sparse lists. */
@@ -116,12 +116,12 @@ static bool find_displaced(const px_eigenskin *e, uint32_t bend, const uint32_t 
     for (uint32_t p = 0; p < e->pose_count; p++) {
         any |= alone[p] == bend;
         for (size_t u = 0; alone[p] == bend && u < e->classes.count; u++) {
-            lengths[u] = fmax(lengths[u], displacement_of(e, u, p));
-            most = fmax(most, fmin(lengths[u], e->missed[u]));
+            lengths[u] = px_fmax(lengths[u], displacement_of(e, u, p));
+            most = px_fmax(most, px_fmin(lengths[u], e->missed[u]));
         }
     }
     for (size_t u = 0; u < e->classes.count; u++) {
-        double border = fmax(e->desc.support * most, LENGTH_TOLERANCE * e->size * e->scales[u]);
+        double border = px_fmax(e->desc.support * most, LENGTH_TOLERANCE * e->size * e->scales[u]);
         s->priors[u * e->bend_count + bend] = any && lengths[u] > border;
     }
     return any;
@@ -198,11 +198,11 @@ static pelt_result length_block(void *user, size_t first, size_t count, size_t b
                     px_matrix_of(bend->kernel, poses, poses), 0, px_matrix_of(moved, 3, poses));
             for (size_t p = 0; p < poses; p++) {
                 double d[3] = {moved[p], moved[poses + p], moved[2 * poses + p]};
-                most = fmax(most, px_length3(d));
+                most = px_fmax(most, px_length3(d));
             }
             w->lengths[(size_t) class * e->bend_count + j] = most;
-            bend->displacement = fmax(bend->displacement, most);
-            bend->seen = fmax(bend->seen, fmin(most, e->missed[class]));
+            bend->displacement = px_fmax(bend->displacement, most);
+            bend->seen = px_fmax(bend->seen, px_fmin(most, e->missed[class]));
         }
     }
     px_free(e->context, moved);
@@ -220,7 +220,7 @@ static double crowded_border(const px_eigenskin *e, size_t class, const double *
         for (size_t k = first; k < end; k++)
             reached += lengths[e->shares[k].bend] >= length;
         if (reached > most)
-            border = fmax(border, length);
+            border = px_fmax(border, length);
     }
     return border;
 }

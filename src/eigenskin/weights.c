@@ -173,7 +173,7 @@ static pelt_result vertex_block(void *user, size_t first, size_t count, size_t b
             f.bones[f.count] = list[f.count];
             for (size_t k = 0; k < K; k++)
                 if (skin->bones[i * K + k] == list[f.count])
-                    f.given[f.count] += fmax((double)skin->weights[i * K + k], 0);
+                    f.given[f.count] += px_fmax((double)skin->weights[i * K + k], 0);
             sum += f.given[f.count];
         }
         memcpy(w->out->bones + i * K, skin->bones + i * K, K * sizeof *skin->bones);

@@ -53,7 +53,7 @@ static void relative_motion(const pelt_dual_quaternion *a, const pelt_dual_quate
 double px_helper_angle(const pelt_dual_quaternion *a, const pelt_dual_quaternion *b) {
     double q[4], t[3];
     relative_motion(a, b, q, t);
-    return 2 * atan2(px_length3(q), fabs(q[3]));
+    return 2 * px_atan2(px_length3(q), fabs(q[3]));
 }
 
 /* I ± (κ N + a third of the shift along the axis); `across` is κ N 0. */
@@ -70,7 +70,7 @@ static void tangent_matrix(const double n[3], double kappa, const double across[
 /* Both control matrices of the motion (q, t). */
 static void affine_controls(const double q[4], const double t[3], double first[12], double second[12]) {
     double n[3] = {q[0], q[1], q[2]}, sine = px_normalize3(n), across[3], along[3], turned[3], kappa = 0;
-    double angle = 2 * atan2(sine, q[3]), length = 0;
+    double angle = 2 * px_atan2(sine, q[3]), length = 0;
     for (int c = 0; c < 3 && sine > SMALLEST_SINE; c++)
         length += n[c] * t[c];
     for (int c = 0; c < 3; c++) {
@@ -79,7 +79,7 @@ static void affine_controls(const double q[4], const double t[3], double first[1
     }
     if (sine > SMALLEST_SINE) {
         /* u = θ/2 (cot(θ/2) t − n × t) across the axis */
-        kappa = 4.0 / 3 * tan(angle / 4);
+        kappa = 4.0 / 3 * px_tan(angle / 4);
         px_cross3d(n, across, turned);
         for (int c = 0; c < 3; c++)
             across[c] = kappa * 0.5 * (across[c] * q[3] / sine - turned[c]);

@@ -45,7 +45,7 @@ static pelt_result measure(const px_helper_plan *plan, const pelt_clip *referenc
         double rms = d.error_rms / 1000 * sqrt(3) / 2;
         square += rms * rms * d.frame_count;
         frames += d.frame_count;
-        error->max = fmax(error->max, d.error_max);
+        error->max = px_fmax(error->max, d.error_max);
     }
     error->rms = sqrt(square / frames);
     return PELT_OK;

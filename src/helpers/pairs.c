@@ -89,7 +89,7 @@ static pelt_result list_pairs(const px_helper_plan *plan, px_buffer *buffer, uin
     pair_energy *pairs = (pair_energy *)(void *)buffer->data;
     size_t total = buffer->size / sizeof *pairs;
     if (total > 0)
-        qsort(pairs, total, sizeof *pairs, compare_bones);
+        px_sort(pairs, total, sizeof *pairs, compare_bones);
     for (size_t n = 0; n < total; n++)
         if (unique == 0 || compare_bones(&pairs[n], &pairs[unique - 1]) != 0)
             pairs[unique++] = pairs[n];
@@ -103,7 +103,7 @@ static void find_angles(const px_helper_plan *plan, pair_energy *pairs, uint32_t
             const pelt_dual_quaternion *duals = plan->poses[p].bones.duals;
             double angle = px_helper_angle(&duals[pairs[n].a], &duals[pairs[n].b]);
             pairs[n].square += angle * angle;
-            pairs[n].angle = fmax(pairs[n].angle, angle);
+            pairs[n].angle = px_fmax(pairs[n].angle, angle);
         }
 }
 
@@ -201,12 +201,12 @@ static double cover(const px_helper_plan *plan, const uint32_t helped[2], const 
             return helped[0] == pair[0] && helped[1] == pair[1];
     double own = plan->squares[at[pair[0]] * n + at[pair[1]]];
     double off = plan->squares[at[helped[0]] * n + at[pair[0]]] + plan->squares[at[helped[1]] * n + at[pair[1]]];
-    return off > 0 ? fmax(1 - off / (COVER_LIMIT * own), 0) : 1;
+    return off > 0 ? px_fmax(1 - off / (COVER_LIMIT * own), 0) : 1;
 }
 
 double px_helper_cover(const px_helper_plan *plan, const uint32_t helped[2], const uint32_t pair[2]) {
     const uint32_t turned[2] = {pair[1], pair[0]};
-    return fmax(cover(plan, helped, pair), cover(plan, helped, turned));
+    return px_fmax(cover(plan, helped, pair), cover(plan, helped, turned));
 }
 
 static double pair_cover(const px_helper_plan *plan, const pair_energy *helped, const pair_energy *pair) {
@@ -235,7 +235,7 @@ static pelt_result choose(px_helper_plan *plan, pair_energy *pairs, uint32_t cou
     find_angles(plan, pairs, count);
     double total = divide(plan, pairs, count), left = total, least = rounding(plan), gain;
     if (count > 0)
-        qsort(pairs, count, sizeof *pairs, compare_energies);
+        px_sort(pairs, count, sizeof *pairs, compare_energies);
     count = (uint32_t)px_min_size(count, MOST_PAIRS);
     PX_TRY(compare_moves(plan, pairs, count));
     size_t most =

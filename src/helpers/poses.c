@@ -47,9 +47,9 @@ static void turn_joints(const pelt_skeleton *skeleton, uint64_t *state, pelt_tra
             axis[c] = 2 * next_random(state) - 1;
         if (skeleton->parents[j] == PELT_NONE || !(px_normalize3(axis) > 0))
             continue;
-        px_rotation turn = {{0, 0, 0, cos(angle / 2)}};
+        px_rotation turn = {{0, 0, 0, px_cos(angle / 2)}};
         for (int c = 0; c < 3; c++)
-            turn.q[c] = sin(angle / 2) * axis[c];
+            turn.q[c] = px_sin(angle / 2) * axis[c];
         px_rotation_store(px_rotation_mul(px_rotation_of(locals[j].rotation), turn), locals[j].rotation);
     }
 }

@@ -81,7 +81,7 @@ static pelt_result merge_times(const abc_archive *archive, px_arena *memory, con
     for (uint32_t s = 0; s < archive->sampling_count; s++)
         for (uint32_t i = 0; i < counts[s]; i++)
             scene->times[filled++] = px_abc_time(&archive->samplings[s], i);
-    qsort(scene->times, filled, sizeof *scene->times, compare_times);
+    px_sort(scene->times, filled, sizeof *scene->times, compare_times);
     scene->frame_count = 1;
     for (size_t i = 1; i < filled; i++) {
         double last = scene->times[scene->frame_count - 1];

@@ -300,6 +300,6 @@ abc_moment px_abc_moment(const abc_sampling *samplings, const abc_property *prop
         return moment;
     double after = px_abc_time(sampling, low + 1);
     moment.after = low + 1;
-    moment.weight = fmin((time - before) / (after - before), 1);
+    moment.weight = px_fmin((time - before) / (after - before), 1);
     return moment;
 }

@@ -90,7 +90,7 @@ static abc_matrix rotation(const double axis[3], double degrees) {
     double length = sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]);
     if (!(length > 0))
         return identity;
-    double angle = degrees * (3.14159265358979323846 / 180), s = sin(angle), c = cos(angle);
+    double angle = degrees * (3.14159265358979323846 / 180), s = px_sin(angle), c = px_cos(angle);
     double x = axis[0] / length, y = axis[1] / length, z = axis[2] / length, t = 1 - c;
     return (abc_matrix){{t * x * x + c, t * x * y - s * z, t * x * z + s * y, 0, /* row 0 */
                          t * x * y + s * z, t * y * y + c, t * y * z - s * x, 0, /* row 1 */

@@ -143,7 +143,7 @@ static pelt_result take_rest_pose(writer *w) {
         if (!is_place(joint->offset))
             return fail_nowhere(w, j);
         if (parents[j] != PELT_NONE)
-            w->size = fmax(w->size, px_length3(joint->offset));
+            w->size = px_fmax(w->size, px_length3(joint->offset));
     }
     return PELT_OK;
 }
@@ -205,11 +205,11 @@ static void euler_angles(px_rotation r, double angles[3]) {
     double m11 = 1 - 2 * (x * x + z * z), m20 = 2 * (x * z - w * y), m21 = 2 * (y * z + w * x);
     double m22 = 1 - 2 * (x * x + y * y);
     if (fabs(m21) < 1 - 1e-12) {
-        angles[0] = atan2(-m01, m11) / PX_DEGREE;
-        angles[1] = asin(m21) / PX_DEGREE;
-        angles[2] = atan2(-m20, m22) / PX_DEGREE;
+        angles[0] = px_atan2(-m01, m11) / PX_DEGREE;
+        angles[1] = px_asin(m21) / PX_DEGREE;
+        angles[2] = px_atan2(-m20, m22) / PX_DEGREE;
     } else {
-        angles[0] = atan2(m10, m00) / PX_DEGREE;
+        angles[0] = px_atan2(m10, m00) / PX_DEGREE;
         angles[1] = m21 > 0 ? 90 : -90;
         angles[2] = 0;
     }

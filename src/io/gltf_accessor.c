@@ -264,13 +264,13 @@ static void unpack_floats(const px_gltf_accessor *a, const uint8_t *p, size_t st
         unpack_f32(p, stride, count, width, out);
         break;
     case PX_GLTF_I8:
-        UNPACK(int8_t, normalized ? fmaxf((float)value / 127.0f, -1.0f) : (float)value)
+        UNPACK(int8_t, normalized ? px_fmaxf((float)value / 127.0f, -1.0f) : (float)value)
         break;
     case PX_GLTF_U8:
         UNPACK(uint8_t, normalized ? (float)value / 255.0f : (float)value)
         break;
     case PX_GLTF_I16:
-        UNPACK(int16_t, normalized ? fmaxf((float)value / 32767.0f, -1.0f) : (float)value)
+        UNPACK(int16_t, normalized ? px_fmaxf((float)value / 32767.0f, -1.0f) : (float)value)
         break;
     case PX_GLTF_U16:
         UNPACK(uint16_t, normalized ? (float)value / 65535.0f : (float)value)

@@ -179,7 +179,7 @@ static pelt_result put_bounds(px_arena *memory, px_json *json, const px_gltf_acc
             double bound = component_at(p, a->component);
             for (uint32_t v = 1; v < a->count; v++) {
                 double value = component_at(p + v * a->stride, a->component);
-                bound = high ? fmax(bound, value) : fmin(bound, value);
+                bound = high ? px_fmax(bound, value) : px_fmin(bound, value);
             }
             px_json *number = a->component == PX_GLTF_F32 ? px_json_new_float(memory, (float)bound)
                                                           : px_json_new_double(memory, bound);

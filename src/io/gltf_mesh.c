@@ -65,7 +65,7 @@ void px_gltf_move_points(const pelt_affine *a, float *points, size_t count) {
 /* Cube root of the volume scale; 1 if singular. Matrices of normals and tangents are normalized by it: the lengths of
  * the results do not matter, but must stay in the range of floats. */
 static double mean_scale(const pelt_affine *a) {
-    double scale = cbrt(fabs(px_affine_determinant(a)));
+    double scale = px_cbrt(fabs(px_affine_determinant(a)));
     return scale > 0 ? scale : 1;
 }
 

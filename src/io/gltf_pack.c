@@ -233,7 +233,7 @@ static pelt_result find_used(packer *p) {
     }
     for (size_t s = 0; s < count; s++)
         p->segments[s].start &= ~(size_t)3;
-    qsort(p->segments, count, sizeof *p->segments, compare_segments);
+    px_sort(p->segments, count, sizeof *p->segments, compare_segments);
     for (size_t s = 0; s < count; s++) {
         segment *last = kept > 0 ? &p->segments[kept - 1] : NULL, next = p->segments[s];
         if (last && last->buffer == next.buffer && next.start <= ((last->end + 3) & ~(size_t)3))

@@ -286,8 +286,8 @@ static pelt_result read_motion(motion_reader *r, uint32_t index, pelt_motion *mo
         if (!known)
             continue;
         float first = track->times[0], last = track->times[track->key_count - 1];
-        motion->start = motion->track_count == 0 ? first : fminf(motion->start, first);
-        motion->end = motion->track_count == 0 ? last : fmaxf(motion->end, last);
+        motion->start = motion->track_count == 0 ? first : px_fminf(motion->start, first);
+        motion->end = motion->track_count == 0 ? last : px_fmaxf(motion->end, last);
         motion->track_count++;
     }
     return px_cancelled(r->doc->context);

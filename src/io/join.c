@@ -57,7 +57,7 @@ static bool find_clash(const joiner *j, const uint32_t *groups, uint32_t count, 
                 const pelt_track *track = &j->model->motions[n].tracks[t];
                 j->channels[channel_count++] = (channel){track->joint, (uint32_t)track->path, n};
             }
-    qsort(j->channels, channel_count, sizeof *j->channels, compare_channels);
+    px_sort(j->channels, channel_count, sizeof *j->channels, compare_channels);
     for (size_t c = 1; c < channel_count; c++) {
         const channel *pair = &j->channels[c - 1];
         if (pair[0].joint == pair[1].joint && pair[0].path == pair[1].path && pair[0].motion != pair[1].motion) {
@@ -100,7 +100,7 @@ static pelt_result join_names(joiner *j) {
         return PELT_ERROR_MEMORY;
     for (uint32_t n = 0; n < count; n++)
         sorted[n] = (named_motion){j->model->motions[n].name, n};
-    qsort(sorted, count, sizeof *sorted, compare_names);
+    px_sort(sorted, count, sizeof *sorted, compare_names);
     for (uint32_t n = 0; n < count; n++)
         motions[n] = sorted[n].motion;
     for (uint32_t start = 0, end; start < count; start = end) {
@@ -141,8 +141,8 @@ static group_span span_of(const joiner *j, uint32_t group) {
     group_span span = {.group = group, .start = INFINITY, .end = -INFINITY};
     for (uint32_t n = group; n != PELT_NONE; n = j->nexts[n]) {
         const pelt_motion *motion = &j->model->motions[n];
-        span.start = fminf(span.start, motion->start);
-        span.end = fmaxf(span.end, motion->end);
+        span.start = px_fminf(span.start, motion->start);
+        span.end = px_fmaxf(span.end, motion->end);
         for (uint32_t t = 0; t < motion->track_count; t++) {
             bool morphs = motion->tracks[t].path == PELT_PATH_WEIGHTS;
             span.morphs |= morphs;
@@ -160,8 +160,8 @@ static void join_span(joiner *j, const group_span *spans, uint32_t count, uint32
     uint32_t bones = 0, used = 0;
     channel clash[2];
     for (uint32_t s = 0; s < count; s++) {
-        first_start = fminf(first_start, spans[s].start);
-        last_start = fmaxf(last_start, spans[s].start);
+        first_start = px_fminf(first_start, spans[s].start);
+        last_start = px_fmaxf(last_start, spans[s].start);
         if (spans[s].bones && spans[s].morphs)
             return;
         bones += spans[s].bones;
@@ -185,11 +185,11 @@ static pelt_result join_times(joiner *j) {
     for (uint32_t n = 0; n < j->model->motion_count; n++)
         if (j->firsts[n] == n)
             spans[count++] = span_of(j, n);
-    qsort(spans, count, sizeof *spans, compare_starts);
+    px_sort(spans, count, sizeof *spans, compare_starts);
     for (uint32_t start = 0, next; start < count; start = next) {
         for (next = start + 1; next < count && spans[next].start - spans[next - 1].start <= SAME_TIME;)
             next++;
-        qsort(spans + start, next - start, sizeof *spans, compare_ends);
+        px_sort(spans + start, next - start, sizeof *spans, compare_ends);
         for (uint32_t first = start, end; first < next; first = end) {
             for (end = first + 1; end < next && spans[end].end - spans[end - 1].end <= SAME_TIME;)
                 end++;
@@ -294,8 +294,8 @@ static pelt_result make_motion(const joiner *j, uint32_t group, pelt_motion *out
             continue;
         memcpy(next, motion->tracks, motion->track_count * sizeof *next);
         next += motion->track_count;
-        out->start = fminf(out->start, motion->start);
-        out->end = fmaxf(out->end, motion->end);
+        out->start = px_fminf(out->start, motion->start);
+        out->end = px_fmaxf(out->end, motion->end);
         if (!named && motion->tracks[0].path != PELT_PATH_WEIGHTS) {
             out->name = motion->name;
             named = true;

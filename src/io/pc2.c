@@ -63,7 +63,7 @@ static void find_rate(const px_write *write, const pelt_clip *clip, float *start
         *rate = 1;
     double worst = 0;
     for (uint32_t k = 0; k < clip->frame_count; k++)
-        worst = fmax(worst, fabs(first + step * k - clip->times[k]));
+        worst = px_fmax(worst, fabs(first + step * k - clip->times[k]));
     if (worst * fps > 0.01)
         px_log(write->context, PELT_LOG_WARNING, "PC2 holds frames at one rate; those of '%s' move by up to %g seconds",
                clip->name, worst);

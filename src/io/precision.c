@@ -66,7 +66,7 @@ static pelt_result compare_pose(comparison *c, uint32_t motion, float time) {
                                     : (double)c->globals[0][i].m[4 * x + 3] - (double)c->globals[1][i].m[4 * x + 3];
             square += d * d;
         }
-        c->most = fmax(c->most, sqrt(square));
+        c->most = px_fmax(c->most, sqrt(square));
     }
     return PELT_OK;
 }
@@ -255,7 +255,7 @@ pelt_result px_precision_find(const px_precision_search *s, px_precision *out, d
     px_precision fine = {.exponent = s->exponent, .keep_order = true};
     double gains[PX_PRECISION_KINDS];
     size_t size;
-    set_bits(&fine, (int)ceil(s->exponent - log2(s->bound)) + SPARE_BITS);
+    set_bits(&fine, (int)ceil(s->exponent - px_log2(s->bound)) + SPARE_BITS);
     for (;;) {
         PX_TRY(try_precision(s, &fine, false, &size, distance));
         if (*distance <= s->bound || is_exact(&fine))
@@ -300,7 +300,7 @@ pelt_result px_precision_size(pelt_context *context, const pelt_model *model, do
         pelt_skeleton_globals(skeleton, skeleton->rest, globals);
         for (uint32_t j = 0; j < skeleton->joint_count; j++)
             for (int x = 0; x < 3; x++)
-                ball.radius = fmax(ball.radius, fabs((double)globals[j].m[4 * x + 3]));
+                ball.radius = px_fmax(ball.radius, fabs((double)globals[j].m[4 * x + 3]));
         px_free(context, globals);
     }
     *size = ball.radius > 0 ? 2 * ball.radius : 1;

@@ -216,7 +216,7 @@ pelt_result px_sequence_expand(px_arena *arena, const char *path, const char ***
         PX_TRY(list_matches(&list, path));
     else
         PX_TRY(add_path(&list, "", path));
-    qsort(list.paths, list.count, sizeof *list.paths, compare_paths);
+    px_sort(list.paths, list.count, sizeof *list.paths, compare_paths);
     *paths = list.paths;
     *count = list.count;
     return PELT_OK;
@@ -314,7 +314,7 @@ pelt_result px_sequence_check(px_arena *arena, const char *const *paths, size_t 
         return changed > 0 ? PELT_ERROR_MEMORY : PELT_OK;
     for (size_t p = 0; p < count; p++)
         frames[p] = (frame_path){number_at(paths[p], changed), paths[p]};
-    qsort(frames, count, sizeof *frames, compare_frames);
+    px_sort(frames, count, sizeof *frames, compare_frames);
     for (size_t p = 1; p < count; p++)
         if (compare_numbers(&frames[p - 1], &frames[p]) == 0)
             return fail_two(arena, frames[p - 1].path, frames[p].path, changed);

@@ -73,7 +73,7 @@ static void reflect(const pelt_transform *first, uint32_t joint_count, pelt_tran
 /* Before the start (time < 0) the rig accelerates from rest: the reflected motion, slowed exponentially. */
 static void set_pose(bake *b, double time) {
     double start = b->motion ? (double)b->motion->start : 0;
-    double at = time >= 0 ? fmin(time, b->duration) : EASE_SECONDS * (1 - exp(time / EASE_SECONDS));
+    double at = time >= 0 ? px_fmin(time, b->duration) : EASE_SECONDS * (1 - px_exp(time / EASE_SECONDS));
     pelt_motion_sample(b->model, b->motion, (float)(start + at), b->locals, NULL);
     if (time < 0)
         reflect(b->first, b->model->skeleton.joint_count, b->locals);
@@ -89,7 +89,7 @@ static void go_to(bake *b, double time) {
 
 static void one_substep(bake *b, double time) {
     if (b->desc.at)
-        b->desc.at(b->desc.user, fmax(time, 0), b->jiggle);
+        b->desc.at(b->desc.user, px_fmax(time, 0), b->jiggle);
     go_to(b, time);
 }
 
@@ -105,7 +105,7 @@ static pelt_result come_to_speed(bake *b) {
 }
 
 static double distance(const float *a, const float *b) {
-    return hypot(hypot((double)a[0] - (double)b[0], (double)a[1] - (double)b[1]), (double)a[2] - (double)b[2]);
+    return px_hypot(px_hypot((double)a[0] - (double)b[0], (double)a[1] - (double)b[1]), (double)a[2] - (double)b[2]);
 }
 
 /* ---- Frames ----------------------------------------------------------------------------------------------- */
@@ -173,7 +173,7 @@ static pelt_result play(bake *b, const char *phase, bool keep) {
 static double distance_between(const float *a, const float *b, uint32_t point_count) {
     double largest = 0;
     for (size_t p = 0; p < point_count; p++)
-        largest = fmax(largest, distance(a + 3 * p, b + 3 * p));
+        largest = px_fmax(largest, distance(a + 3 * p, b + 3 * p));
     return largest;
 }
 

@@ -62,7 +62,7 @@ float px_jiggle_bone_distance(const px_jiggle_bone *bone, const float p[3], floa
     px_sub3(bone->to, bone->from, way);
     px_sub3(p, bone->from, off);
     float length = px_dot3(way, way);
-    *along = length > 0 ? fminf(fmaxf(px_dot3(off, way) / length, 0), 1) : 0;
+    *along = length > 0 ? px_fminf(px_fmaxf(px_dot3(off, way) / length, 0), 1) : 0;
     for (int c = 0; c < 3; c++)
         off[c] -= *along * way[c];
     return sqrtf(px_dot3(off, off));

@@ -44,8 +44,8 @@ static uint32_t pairs_of(const px_weight_table *weights, size_t particle, pair o
             if (!(mass > MIN_WEIGHT_PRODUCT))
                 continue;
             uint32_t a = joints[k] < joints[l] ? k : l, b = a == k ? l : k;
-            double at = (log((double)row[b] / (double)row[a]) / MAX_LOG_RATIO + 1) * ((CURVE_KNOTS - 1) / 2.0);
-            at = fmin(fmax(at, 0), CURVE_KNOTS - 1.0);
+            double at = (px_ln((double)row[b] / (double)row[a]) / MAX_LOG_RATIO + 1) * ((CURVE_KNOTS - 1) / 2.0);
+            at = px_fmin(px_fmax(at, 0), CURVE_KNOTS - 1.0);
             uint32_t knot = at < CURVE_KNOTS - 1 ? (uint32_t)at : CURVE_KNOTS - 2;
             out[count++] = (pair){(uint32_t)joints[a] << 16 | joints[b], mass, knot, at - knot};
         }
@@ -68,7 +68,7 @@ static pelt_result find_pairs(px_arena *arena, const px_weight_table *weights, c
     for (size_t p = 0; p < weights->row_count; p++)
         for (uint32_t e = 0, found = pairs_of(weights, p, pairs); e < found; e++)
             out->keys[count++] = pairs[e].key;
-    qsort(out->keys, total, sizeof *out->keys, compare_keys);
+    px_sort(out->keys, total, sizeof *out->keys, compare_keys);
     for (size_t e = 0; e < total; e++)
         if (e == 0 || out->keys[e] != out->keys[e - 1])
             out->keys[out->count++] = out->keys[e];

@@ -68,12 +68,12 @@ static void place_obstacle(const px_swing *s, const pelt_affine *globals, const 
     move_end(s, (double[3]){a[0], a[1], a[2]}, o->known, o->a, o->a_velocity);
     double to[3] = {b[0], b[1], b[2]};
     if (plane) {
-        double length = sqrt(pow((double)b[0] - a[0], 2) + pow((double)b[1] - a[1], 2) + pow((double)b[2] - a[2], 2));
         for (int c = 0; c < 3; c++)
-            to[c] = length > 0 ? ((double)b[c] - (double)a[c]) / length : 0;
+            to[c] = (double)b[c] - (double)a[c];
+        px_normalize3(to);
     }
     move_end(s, to, o->known && !plane, o->b, o->b_velocity);
-    o->radius = (double)collider->radius * cbrt(fabs(px_affine_determinant(&space)));
+    o->radius = (double)collider->radius * px_cbrt(fabs(px_affine_determinant(&space)));
     o->known = true;
 }
 
@@ -100,7 +100,7 @@ static contact find_contact(const px_obstacle *o, pelt_collider_kind kind, const
         along += (x[c] - o->a[c]) * (o->b[c] - o->a[c]);
         length2 += (o->b[c] - o->a[c]) * (o->b[c] - o->a[c]);
     }
-    double t = length2 > 0 ? fmin(fmax(along / length2, 0), 1) : 0;
+    double t = length2 > 0 ? px_fmin(px_fmax(along / length2, 0), 1) : 0;
     for (int c = 0; c < 3; c++) {
         out.normal[c] = x[c] - (o->a[c] + t * (o->b[c] - o->a[c]));
         out.velocity[c] = o->a_velocity[c] + t * (o->b_velocity[c] - o->a_velocity[c]);
@@ -128,7 +128,7 @@ static void push_out(px_swing *s, size_t p, const float *skin, uint32_t n) {
     for (int c = 0; c < 3; c++) {
         double slide = against[c] - into * hit.normal[c];
         u[c] += (float)(depth * hit.normal[c] / shown);
-        w[c] -= (float)((fmin(into, 0) * hit.normal[c] + (double)s->colliders[n].friction * slide) / shown);
+        w[c] -= (float)((px_fmin(into, 0) * hit.normal[c] + (double)s->colliders[n].friction * slide) / shown);
     }
 }
 
@@ -140,7 +140,7 @@ static void hold_back(px_swing *s, size_t p) {
         return;
     float shrink = most / sqrtf(far2), away = px_dot3(u, w) / far2;
     for (int c = 0; c < 3; c++) {
-        w[c] -= fmaxf(away, 0) * u[c];
+        w[c] -= px_fmaxf(away, 0) * u[c];
         u[c] *= shrink;
     }
 }

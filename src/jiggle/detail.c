@@ -40,7 +40,7 @@ static float bone_distance(const px_jiggle_bones *bones, uint32_t joint, const f
     float least = INFINITY, along;
     for (uint32_t b = 0; b < bones->count; b++)
         if (bones->items[b].joint == joint)
-            least = fminf(least, px_jiggle_bone_distance(&bones->items[b], p, &along));
+            least = px_fminf(least, px_jiggle_bone_distance(&bones->items[b], p, &along));
     return least;
 }
 
@@ -50,7 +50,7 @@ static double bone_length(const px_jiggle_bones *bones, uint32_t joint) {
         float way[3];
         px_sub3(bones->items[b].to, bones->items[b].from, way);
         if (bones->items[b].joint == joint)
-            longest = fmax(longest, sqrt((double)px_dot3(way, way)));
+            longest = px_fmax(longest, sqrt((double)px_dot3(way, way)));
     }
     return longest;
 }
@@ -108,7 +108,7 @@ static void corner_shares(const float place[3], float shares[8]) {
 static float own_at(const px_lattice *lattice, const float *owns, uint32_t cell, const float place[3]) {
     float shares[8], sum = 0, inside[3];
     for (int c = 0; c < 3; c++)
-        inside[c] = fminf(fmaxf(place[c], 0), 1);
+        inside[c] = px_fminf(px_fmaxf(place[c], 0), 1);
     corner_shares(inside, shares);
     for (int c = 0; c < 8; c++)
         sum += shares[c] * owns[lattice->cells[cell][c]];
@@ -155,7 +155,7 @@ static pelt_result select_classes(px_arena *arena, const px_jiggle_subject *subj
     if (count > 0)
         px_box(out->positions, count, low, high);
     for (int c = 0; c < 3 && count > 0; c++)
-        out->longest = fmaxf(out->longest, high[c] - low[c]);
+        out->longest = px_fmaxf(out->longest, high[c] - low[c]);
     return PELT_OK;
 }
 
@@ -163,10 +163,10 @@ static pelt_result select_classes(px_arena *arena, const px_jiggle_subject *subj
 static pelt_result make_lattice(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
                                 const px_lattice *coarse, double radius, selection *s, px_lattice *fine) {
     double cell = (double)coarse->cell;
-    double side = fmin(fmax(FINE_CELL_RADII * radius, MIN_FINE_CELL * cell), MAX_FINE_CELL * cell);
+    double side = px_fmin(px_fmax(FINE_CELL_RADII * radius, MIN_FINE_CELL * cell), MAX_FINE_CELL * cell);
     for (;; side *= CELL_GROWTH) {
         double cells = ceil((double)s->longest / side);
-        s->source.cells = (uint32_t)fmin(fmax(cells, 1), PX_LATTICE_MAX_CELLS);
+        s->source.cells = (uint32_t)px_fmin(px_fmax(cells, 1), PX_LATTICE_MAX_CELLS);
         PX_TRY(px_lattice_make(context, arena, &s->source, fine));
         if (fine->particle_count <= MAX_PARTICLE_RATIO * coarse->particle_count)
             break;

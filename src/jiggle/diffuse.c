@@ -86,7 +86,7 @@ static void diffuse(const px_graph *graph, const uint32_t *free, uint32_t free_c
     for (uint32_t sweep = 0; sweep < MAX_SWEEPS && change > TOLERANCE; sweep++) {
         change = 0;
         for (uint32_t n = 0; n < free_count; n++)
-            change = fmaxf(change, update(graph, free[sweep % 2 ? free_count - 1 - n : n], energies));
+            change = px_fmaxf(change, update(graph, free[sweep % 2 ? free_count - 1 - n : n], energies));
     }
 }
 

@@ -39,7 +39,7 @@ static pelt_result fill_cells(px_arena *arena, uint32_t count, const uint16_t (*
     for (uint32_t i = 0; i < count; i++) {
         const uint16_t *at = places[i];
         float *octant = &out->fills[groups[i]][(at[0] & 1) + 2 * (at[1] & 1) + 4 * (at[2] & 1)];
-        *octant = fminf(*octant + fills[i], 1);
+        *octant = px_fminf(*octant + fills[i], 1);
     }
     return PELT_OK;
 }
@@ -231,7 +231,7 @@ static pelt_result find_resolution(pelt_context *context, const px_lattice_sourc
             result = join_cells(arena, &c, &classes, &count);
         px_arena_destroy(arena);
         PX_TRY(result);
-        double off = fabs(log(count / wanted));
+        double off = fabs(px_ln(count / wanted));
         if (off < best) {
             best = off;
             *resolution = at;
@@ -240,8 +240,8 @@ static pelt_result find_resolution(pelt_context *context, const px_lattice_sourc
             low = at;
         else
             high = at;
-        double next = at * pow(wanted / count, 0.4);
-        at = (uint32_t)fmin(fmax(next + 0.5, low + 1), high - 1);
+        double next = at * px_pow(wanted / count, 0.4);
+        at = (uint32_t)px_fmin(px_fmax(next + 0.5, low + 1), high - 1);
     }
     return PELT_OK;
 }

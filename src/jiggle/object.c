@@ -173,7 +173,7 @@ static bool jumps(pelt_jiggle *j) {
     pelt_skeleton_globals(&j->model->skeleton, j->locals, j->globals);
     for (uint32_t n = 0; j->jump > 0 && n < j->model->skeleton.joint_count; n++) {
         const float *a = j->globals_before[n].m, *b = j->globals[n].m;
-        if (hypot(hypot((double)b[3] - a[3], (double)b[7] - a[7]), (double)b[11] - a[11]) > j->jump)
+        if (px_hypot(px_hypot((double)b[3] - a[3], (double)b[7] - a[7]), (double)b[11] - a[11]) > j->jump)
             return true;
     }
     memcpy(j->globals_before, j->globals, j->model->skeleton.joint_count * sizeof *j->globals);
@@ -193,7 +193,7 @@ static void jump(pelt_jiggle *j) {
 
 void pelt_jiggle_step(pelt_jiggle *j, double seconds) {
     double h = j->desc.substep;
-    seconds = seconds > 0 ? fmin(seconds, 1) : 0;
+    seconds = seconds > 0 ? px_fmin(seconds, 1) : 0;
     if (jumps(j))
         jump(j);
     double count = floor((j->waiting + seconds) / h + TIME_TOLERANCE), left = j->waiting + seconds - count * h;

@@ -114,8 +114,8 @@ static bool passes(const uint16_t cell[3], const double a[3], const double b[3])
     for (int c = 0; c < 3; c++) {
         double way = b[c] - a[c], low = cell[c] - 1e-6 - a[c], high = cell[c] + 1 + 1e-6 - a[c];
         if (way != 0) {
-            from = fmax(from, fmin(low / way, high / way));
-            to = fmin(to, fmax(low / way, high / way));
+            from = px_fmax(from, px_fmin(low / way, high / way));
+            to = px_fmin(to, px_fmax(low / way, high / way));
         } else if (low > 0 || high < 0) {
             return false;
         }

@@ -122,7 +122,7 @@ static bool is_in(const px_voxels *voxels, uint32_t voxel, const px_sheet *sheet
 }
 
 bool px_sheets_belong(const px_sheets *s, uint32_t voxel, const px_sheet *a, uint32_t next, const px_sheet *b) {
-    double length = distance(a->point, b->point), depth = fmin(PROBE_DEPTH, 0.3 * length);
+    double length = distance(a->point, b->point), depth = px_fmin(PROBE_DEPTH, 0.3 * length);
     double in_a[3], in_b[3], out_a[3], out_b[3];
     if (!is_in(s->voxels, voxel, a) || !is_in(s->voxels, next, b))
         return false;
@@ -141,6 +141,6 @@ bool px_sheets_belong(const px_sheets *s, uint32_t voxel, const px_sheet *a, uin
 
 bool px_sheet_has_inside(const px_sheets *s, uint32_t voxel, const px_sheet *sheet, const double p[3]) {
     double inside[3];
-    above(sheet, -fmin(PROBE_DEPTH, 0.3 * distance(sheet->point, p)), inside);
+    above(sheet, -px_fmin(PROBE_DEPTH, 0.3 * distance(sheet->point, p)), inside);
     return is_free(s, voxel, voxel, p, inside);
 }

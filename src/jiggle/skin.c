@@ -21,7 +21,7 @@ static px_rotation split_motion(const double linear[9], float stretch[6]) {
         double dot = rows[e] == columns[e] ? -1 : 0;
         for (int k = 0; k < 3; k++)
             dot += linear[3 * k + rows[e]] * linear[3 * k + columns[e]];
-        off = fmax(off, fabs(dot));
+        off = px_fmax(off, fabs(dot));
     }
     double det = linear[0] * (linear[4] * linear[8] - linear[5] * linear[7]) -
                  linear[1] * (linear[3] * linear[8] - linear[5] * linear[6]) +

@@ -12,8 +12,8 @@
 /* ---- Creation --------------------------------------------------------------------------------------------- */
 
 static double pull_of(double frequency, double step) {
-    double turn = fmin(frequency * step, 1.0 / 6) * 180 * PX_DEGREE; /* ω h / 2, radians */
-    return 4 * sin(turn) * sin(turn);
+    double turn = px_fmin(frequency * step, 1.0 / 6) * 180 * PX_DEGREE; /* ω h / 2, radians */
+    return 4 * px_sin(turn) * px_sin(turn);
 }
 
 /* The particle nearest to the centre of the lattice. Coordinates relative to it are small, which keeps float
@@ -26,8 +26,10 @@ static uint32_t middle_particle(const px_lattice *lattice) {
             middle[c] += lattice->places[p][c];
     for (uint32_t p = 0; p < lattice->particle_count; p++) {
         double sum = 0;
-        for (int c = 0; c < 3; c++)
-            sum += pow(lattice->places[p][c] - middle[c] / lattice->particle_count, 2);
+        for (int c = 0; c < 3; c++) {
+            double off = lattice->places[p][c] - middle[c] / lattice->particle_count;
+            sum += off * off;
+        }
         if (sum < nearest) {
             nearest = sum;
             best = p;
@@ -79,7 +81,7 @@ pelt_result px_swing_make(px_arena *arena, const px_jiggle_subject *subject, con
                       .forces = desc->forces,
                       .pass = {.cell = lattice->cell,
                                .step = (float)desc->substep,
-                               .region_damping = (float)-expm1(-desc->region_damping * desc->substep)}};
+                               .region_damping = (float)-px_expm1(-desc->region_damping * desc->substep)}};
     PX_TRY(px_values_make(arena, subject, lattice, weights, thickness, desc, &out->values));
     PX_TRY(px_match_make(arena, lattice, kernels, (pelt_jiggle_regions)desc->regions, &out->match));
     PX_TRY(make_state(arena, out));
@@ -95,7 +97,7 @@ void px_swing_set_values(px_swing *s, const pelt_jiggle_joint *joints, uint32_t 
     px_match_set_stiffness(&s->match, s->values.stiffness);
     memcpy(s->deltas, s->values.deltas, s->lattice->particle_count * sizeof *s->deltas);
     for (uint32_t p = 0; p < s->lattice->particle_count; p++)
-        s->keeps[p] = (float)exp(-(double)s->values.damping[p] * s->step);
+        s->keeps[p] = (float)px_exp(-(double)s->values.damping[p] * s->step);
     float last = -1, pull = (float)(pull_of(s->frequency, s->step) / s->step);
     for (uint32_t p = 0; p < s->lattice->particle_count; p++) {
         if (s->values.frequencies[p] != last)
@@ -147,7 +149,7 @@ void px_swing_step(px_swing *s, const float *skin, const pelt_affine *globals) {
         for (size_t k = p * capacity; k < (p + 1) * capacity; k++)
             for (size_t c = 0; c < 3; c++)
                 s->pushes[4 * p + c] += s->weights->weights[k] * s->joint_pushes[s->weights->bones[k]][c];
-    float drag = windy ? (float)-expm1(-(double)s->forces.drag * s->step) : 0;
+    float drag = windy ? (float)-px_expm1(-(double)s->forces.drag * s->step) : 0;
     for (size_t p = 0; windy && p < s->lattice->particle_count; p++)
         for (size_t c = 0; c < 3; c++)
             s->pushes[4 * p + c] += drag * (s->forces.wind[c] / s->lattice->cell -

@@ -42,7 +42,7 @@ static bool is_firm(const char *name) {
 
 /* Smoothstep from 0 to 1 between two values. */
 static float ramp(float from, float to, float x) {
-    float t = fminf(fmaxf((x - from) / (to - from), 0), 1);
+    float t = px_fminf(px_fmaxf((x - from) / (to - from), 0), 1);
     return t * t * (3 - 2 * t);
 }
 
@@ -50,7 +50,7 @@ static float ramp(float from, float to, float x) {
 static float distance_from(const px_jiggle_bones *bones, uint32_t first, uint32_t joint, const float p[3]) {
     float least = INFINITY, along;
     for (uint32_t b = first; b < bones->count && bones->items[b].joint == joint; b++)
-        least = fminf(least, px_jiggle_bone_distance(&bones->items[b], p, &along));
+        least = px_fminf(least, px_jiggle_bone_distance(&bones->items[b], p, &along));
     return least;
 }
 
@@ -114,7 +114,7 @@ pelt_result px_thickness_make(px_arena *arena, const px_jiggle_subject *subject,
         return PELT_OK;
     PX_TRY(measure_joints(arena, subject, out));
     px_thickness_blend(weights, out->joints, count, sorted);
-    qsort(sorted, count, sizeof *sorted, compare);
+    px_sort(sorted, count, sizeof *sorted, compare);
     float reference = sorted[(size_t)(REFERENCE_QUANTILE * (float)(count - 1))];
     for (uint32_t j = 0; j < joint_count; j++) {
         bool firm = is_firm(subject->model->skeleton.names[j]);

@@ -160,13 +160,13 @@ static void set_kind(const px_values *v, const kind *k, const pelt_jiggle_joint 
 static void set_limits(const px_values *v, const pelt_jiggle_joint *joints, uint32_t joint_count,
                        const pelt_jiggle_maps *maps) {
     for (uint32_t j = 0; j < v->joint_count; j++)
-        v->joints[j] = v->thickness && !maps->delta ? fminf(v->thickness->swings[j], NO_LIMIT) : NO_LIMIT;
+        v->joints[j] = v->thickness && !maps->delta ? px_fminf(v->thickness->swings[j], NO_LIMIT) : NO_LIMIT;
     for (uint32_t n = 0; n < joint_count; n++)
         if (joints[n].delta >= 0 && joints[n].joint < v->joint_count)
             v->joints[joints[n].joint] = NO_LIMIT;
     px_thickness_blend(v->weights, v->joints, v->lattice->particle_count, v->limits);
     for (uint32_t p = 0; p < v->lattice->particle_count; p++)
-        v->limits[p] = v->max_distance > 0 ? fminf(v->limits[p], v->max_distance) : v->limits[p];
+        v->limits[p] = v->max_distance > 0 ? px_fminf(v->limits[p], v->max_distance) : v->limits[p];
 }
 
 void px_values_set(px_values *v, const pelt_jiggle_joint *joints, uint32_t joint_count, const pelt_jiggle_maps *maps) {

@@ -28,7 +28,8 @@ static int find_turns(const double c[4], double out[2]) {
     double a = 3 * c[3], b = c[2], root = b * b - a * c[1]; /* a x² + 2 b x + c[1] */
     if (!(root > 0) && a != 0)
         return 0;
-    double sum = b < 0 ? b - sqrt(fmax(root, 0)) : b + sqrt(fmax(root, 0)); /* signs chosen to avoid cancellation */
+    double sum =
+        b < 0 ? b - sqrt(px_fmax(root, 0)) : b + sqrt(px_fmax(root, 0)); /* signs chosen to avoid cancellation */
     int count = 0;
     if (sum != 0)
         out[count++] = -c[1] / sum;

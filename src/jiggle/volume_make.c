@@ -97,7 +97,7 @@ static float blend_of(const px_weight_table *weights, size_t particle) {
     for (uint32_t k = 1; k < weights->capacity; k++)
         for (uint32_t l = 0; l < k; l++)
             sum += 4 * row[k] * row[l];
-    return fminf(sum, 1);
+    return px_fminf(sum, 1);
 }
 
 /* Gradient of a part's volume at rest, divided by the squared side of a cell: ways [particle][3]. At rest the edges
@@ -143,7 +143,7 @@ static void gradient_ways(const px_growth *g, uint32_t part, float (*ways)[3]) {
     for (size_t i = 0; i < lattice->particle_count; i++) {
         for (int c = 0; c < 3; c++)
             ways[i][c] *= g->blends[i];
-        longest = fmaxf(longest, sqrtf(px_dot3(ways[i], ways[i])));
+        longest = px_fmaxf(longest, sqrtf(px_dot3(ways[i], ways[i])));
     }
     for (size_t i = 0; i < lattice->particle_count && longest > 0; i++)
         for (int c = 0; c < 3; c++)

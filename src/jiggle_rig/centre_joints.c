@@ -171,7 +171,7 @@ static double move_joints(limbs *l, double (*next)[3]) {
             off[c] -= along * way[c];
             next[j][c] += off[c];
         }
-        farthest = fmax(farthest, px_length3(off));
+        farthest = px_fmax(farthest, px_length3(off));
     }
     memcpy(l->places, next, l->skeleton->joint_count * sizeof *next);
     return farthest;

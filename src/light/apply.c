@@ -22,7 +22,7 @@ static void find_means(const apply_work *w) {
         for (uint32_t k = 0; k < l->frame_count; k++)
             w->means[r] += l->weights[(size_t)k * l->rank + r] / l->frame_count;
         for (uint32_t k = 0; k < l->frame_count; k++)
-            w->scales[r] = fmax(w->scales[r], fabs(l->weights[(size_t)k * l->rank + r] - w->means[r]));
+            w->scales[r] = px_fmax(w->scales[r], fabs(l->weights[(size_t)k * l->rank + r] - w->means[r]));
     }
 }
 
@@ -45,7 +45,7 @@ static float *mean_colors(const apply_work *w) {
         double sum = 0;
         for (uint32_t r = 0; r < l->rank; r++)
             sum += w->means[r] * pattern_of(l, r, e / 3, e % 3);
-        colors[e] = tinted(l, e / 3, e % 3, fmin(fmax(sum, 0), 1));
+        colors[e] = tinted(l, e / 3, e % 3, px_fmin(px_fmax(sum, 0), 1));
     }
     return colors;
 }

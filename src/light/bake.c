@@ -67,9 +67,9 @@ static pelt_result make_lamps(const px_light *l, uint32_t kind, uint32_t count, 
     for (uint32_t n = 0; n < count; n++) {
         double y = 1 - (2.0 * n + 1) / count, radius = sqrt(1 - y * y);
         float *way = out->ways + 3 * (size_t)n;
-        way[0] = (float)(radius * cos(golden * n));
+        way[0] = (float)(radius * px_cos(golden * n));
         way[1] = (float)y;
-        way[2] = (float)(radius * sin(golden * n));
+        way[2] = (float)(radius * px_sin(golden * n));
         double up = 0.5 + 0.5 * (double)way[1], *radiance = out->radiance + (size_t)n * out->channel_count;
         if (kind == PELT_LIGHT_TRANSFER)
             px_harmonics((const double[3]){(double)way[0], (double)way[1], (double)way[2]}, l->desc.bands, radiance);
@@ -378,7 +378,7 @@ static pelt_result find_floor(frame_work *w, float *points) {
         for (uint32_t f = 0; f < l->clips[m].frame_count; f++) {
             PX_TRY(read_frame(l, &l->clips[m], f, points, w->positions));
             for (size_t i = 0; i < l->model->mesh.vertex_count; i++)
-                w->floor = fminf(w->floor, w->positions[3 * i + 1]);
+                w->floor = px_fminf(w->floor, w->positions[3 * i + 1]);
         }
     return PELT_OK;
 }
@@ -391,10 +391,11 @@ static pelt_result prepare_bounce(frame_work *w) {
     if (!w->direct || !w->open_floor)
         return PELT_ERROR_MEMORY;
     for (size_t n = 0; n < w->lamps->count; n++)
-        all += fmax((double)w->lamps->ways[3 * n + 1], 0);
+        all += px_fmax((double)w->lamps->ways[3 * n + 1], 0);
     for (size_t n = 0; n < w->lamps->count; n++)
         for (size_t c = 0; c < channels; c++)
-            w->open_floor[c] += fmax((double)w->lamps->ways[3 * n + 1], 0) / all * w->lamps->radiance[n * channels + c];
+            w->open_floor[c] +=
+                px_fmax((double)w->lamps->ways[3 * n + 1], 0) / all * w->lamps->radiance[n * channels + c];
     return PELT_OK;
 }
 

@@ -28,10 +28,10 @@ pelt_result px_light_svd(pelt_context *context, const double *a, size_t frame_co
     }
     if (result == PELT_OK) {
         for (uint32_t r = 0; r <= rank; r++) {
-            bounds[r] = sqrt(fmax(left, 0) / (double)(frame_count * column_count));
+            bounds[r] = sqrt(px_fmax(left, 0) / (double)(frame_count * column_count));
             if (r == rank)
                 break;
-            left -= fmax(values[frame_count - 1 - r], 0);
+            left -= px_fmax(values[frame_count - 1 - r], 0);
             const double *vector = gram + (frame_count - 1 - r) * frame_count;
             double sum = 0;
             for (size_t k = 0; k < frame_count; k++)
@@ -68,36 +68,37 @@ static pelt_result start(pelt_context *context, size_t frame_count, size_t colum
         double *middle = turn + square, *reach = middle + rank, radius = 0;
         for (uint32_t r = 1; r < rank; r++) {
             for (size_t k = 0; k < frame_count; k++)
-                middle[r] += weights[k * rank + r] / fmax(weights[k * rank], 1e-9) / (double)frame_count;
+                middle[r] += weights[k * rank + r] / px_fmax(weights[k * rank], 1e-9) / (double)frame_count;
             for (size_t k = 0; k < frame_count; k++)
-                reach[r] = fmax(reach[r], fabs(weights[k * rank + r] / fmax(weights[k * rank], 1e-9) - middle[r]));
+                reach[r] =
+                    px_fmax(reach[r], fabs(weights[k * rank + r] / px_fmax(weights[k * rank], 1e-9) - middle[r]));
         }
         for (size_t k = 0; k < frame_count; k++) {
             double sum = 0;
             for (uint32_t r = 1; r < rank; r++) {
-                double off = weights[k * rank + r] / fmax(weights[k * rank], 1e-9) - middle[r];
+                double off = weights[k * rank + r] / px_fmax(weights[k * rank], 1e-9) - middle[r];
                 sum += reach[r] > 0 ? off * off / (reach[r] * reach[r]) : 0;
             }
-            radius = fmax(radius, sqrt(sum));
+            radius = px_fmax(radius, sqrt(sum));
         }
         for (uint32_t c = 0; c < rank; c++) { /* corner c as a combination of the SVD's patterns */
             turn[c * rank] = 1;
             for (uint32_t r = 1; r < rank; r++)
-                turn[c * rank + r] = middle[r] + radius * fmax(reach[r], 1e-12) * simplex(rank, c, r - 1);
+                turn[c * rank + r] = middle[r] + radius * px_fmax(reach[r], 1e-12) * simplex(rank, c, r - 1);
         }
         px_gemm(1, px_matrix_of(turn, rank, rank), px_matrix_in(patterns, rank, column_count), 0,
                 px_matrix_of(made, rank, column_count));
         for (size_t e = 0; e < rank * column_count; e++)
-            patterns[e] = fmax(made[e], 0);
+            patterns[e] = px_fmax(made[e], 0);
         /* Weights: barycentric coordinates of each frame, which are ≥ 0 inside the simplex. */
         for (size_t k = 0; k < frame_count; k++)
             for (uint32_t c = 0; c < rank; c++) {
-                double share = 1, size = fmax(weights[k * rank], 1e-9);
+                double share = 1, size = px_fmax(weights[k * rank], 1e-9);
                 for (uint32_t r = 1; r < rank; r++) {
-                    double off = (weights[k * rank + r] / size - middle[r]) / fmax(reach[r], 1e-12);
+                    double off = (weights[k * rank + r] / size - middle[r]) / px_fmax(reach[r], 1e-12);
                     share += radius > 0 ? off / radius * simplex(rank, c, r - 1) / (double)(rank - 1) : 0;
                 }
-                made[k * rank + c] = size * fmax(share, 0) / rank;
+                made[k * rank + c] = size * px_fmax(share, 0) / rank;
             }
         memcpy(weights, made, frame_count * rank * sizeof *weights);
     }
@@ -120,7 +121,7 @@ static void improve_rows(uint32_t rank, size_t n, const double *gram, const doub
             double sum = right[r * n + e];
             for (uint32_t q = 0; q < rank; q++)
                 sum -= gram[r * rank + q] * x[q * n + e];
-            row[e] = fmax(row[e] + sum / own, 0);
+            row[e] = px_fmax(row[e] + sum / own, 0);
         }
     }
 }
@@ -188,7 +189,7 @@ pelt_result px_light_error(pelt_context *context, const double *a, size_t frame_
         for (size_t e = 0; e < column_count; e++) {
             double off = a[k * column_count + e] - row[e];
             sum += off * off;
-            largest = fmax(largest, fabs(off));
+            largest = px_fmax(largest, fabs(off));
         }
     }
     px_free(context, row);

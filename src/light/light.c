@@ -113,7 +113,7 @@ static void measure_colors(const px_light *l, pelt_light_report *report) {
             squares += value * value;
         }
         report->mean += sum / all;
-        change += fmax(squares - sum * sum / l->frame_count, 0) / all;
+        change += px_fmax(squares - sum * sum / l->frame_count, 0) / all;
     }
     report->change_rms = sqrt(change);
 }

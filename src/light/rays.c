@@ -176,8 +176,8 @@ static void lay_out(px_view *v, uint32_t group_count, const px_view_box *all) {
     double cells = CELLS_PER_GROUP * group_count, entries;
     do {
         double x = height > 0 ? sqrt(cells * width / height) : cells;
-        v->side[0] = (uint32_t)fmin(fmax(x, 1), fmax(cells, 1));
-        v->side[1] = (uint32_t)fmax(cells / v->side[0], 1);
+        v->side[0] = (uint32_t)px_fmin(px_fmax(x, 1), px_fmax(cells, 1));
+        v->side[1] = (uint32_t)px_fmax(cells / v->side[0], 1);
         v->corner[0] = all->low[0];
         v->corner[1] = all->low[1];
         v->per[0] = width > 0 ? (float)(v->side[0] / width) : 0;

@@ -52,12 +52,12 @@ void px_light_environment(const pelt_light_desc *desc, double out[][3]) {
         d[c] = desc->sun[c] / sqrt(length);
     px_harmonics(d, bands, values);
     for (uint32_t l = 0; l < bands; l++)
-        scale += lobe(l) * 0.5 * (1 + cos(PI * l / (bands + 1))) * (2 * l + 1) / (4 * PI);
+        scale += lobe(l) * 0.5 * (1 + px_cos(PI * l / (bands + 1))) * (2 * l + 1) / (4 * PI);
     for (uint32_t l = 0, n = 0; l < bands; l++)
         for (uint32_t m = 0; m < 2 * l + 1; m++, n++)
             for (int c = 0; c < 3; c++) {
                 double mean = 0.5 * (desc->sky[c] + desc->ground[c]), slope = 0.5 * (desc->sky[c] - desc->ground[c]);
-                out[n][c] = desc->sun_color[c] * values[n] * 0.5 * (1 + cos(PI * l / (bands + 1))) / scale;
+                out[n][c] = desc->sun_color[c] * values[n] * 0.5 * (1 + px_cos(PI * l / (bands + 1))) / scale;
                 out[n][c] += n == 0 ? mean * sqrt(4 * PI) : n == 1 ? slope * sqrt(4 * PI / 3) : 0; /* 1 and y */
             }
 }
@@ -88,7 +88,7 @@ pelt_result px_light_transfer(px_light *l, pelt_light_report *report) {
             double sum = 0;
             for (size_t n = 0; n < count; n++)
                 sum += l->transfer[e * count + n] * environment[n][c];
-            l->colors[3 * e + c] = fmax(sum, 0); /* bands may ring below 0 */
+            l->colors[3 * e + c] = px_fmax(sum, 0); /* bands may ring below 0 */
         }
     return PELT_OK;
 }

@@ -186,11 +186,11 @@ static pelt_result iterate(eigen_problem *p) {
     double negligible = 0; /* rounding error of the largest elements: a step leaves as much in all smaller ones */
     p->e[n - 1] = 0;
     for (size_t r = 0; r < n; r++)
-        negligible = fmax(negligible, 0.5 * DBL_EPSILON * (fabs(p->d[r]) + fabs(p->e[r])));
+        negligible = px_fmax(negligible, 0.5 * DBL_EPSILON * (fabs(p->d[r]) + fabs(p->e[r])));
     for (size_t l = 0; l < n; l++)
         for (int iteration = 0;; iteration++) {
             size_t m = l;
-            while (m + 1 < n && fabs(p->e[m]) > fmax(DBL_EPSILON * (fabs(p->d[m]) + fabs(p->d[m + 1])), negligible))
+            while (m + 1 < n && fabs(p->e[m]) > px_fmax(DBL_EPSILON * (fabs(p->d[m]) + fabs(p->d[m + 1])), negligible))
                 m++;
             if (m == l)
                 break;

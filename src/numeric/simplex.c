@@ -4,7 +4,8 @@
  * the objective decreases with every change of the set. n ≤ PX_SIMPLEX_MAX. */
 #include "numeric/simplex.h"
 
-#include <math.h>
+#include "core/libm.h"
+
 #include <stdbool.h>
 #include <string.h>
 

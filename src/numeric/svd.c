@@ -116,7 +116,7 @@ pelt_result px_svd(pelt_context *context, px_matrix a, px_matrix u, double *s, p
             for (size_t c = 0; c < most; c++) {
                 double x = p.w[r * most + c] = *px_matrix_at(wide, r, c);
                 finite &= isfinite(x) != 0;
-                largest = fmax(largest, fabs(x));
+                largest = px_fmax(largest, fabs(x));
             }
         int exponent; /* the largest element is scaled to about 1, without rounding */
         frexp(finite && largest > 0 ? largest : 1, &exponent);

@@ -166,7 +166,7 @@ static void measure_misses(edit *e) {
         for (int a = 0; a < 3; a++)
             miss[a] = m[4 * a] * rest[0] + m[4 * a + 1] * rest[1] + m[4 * a + 2] * rest[2] - move[a];
         double missed = px_length3(miss);
-        e->report.missed_max = fmax(e->report.missed_max, missed);
+        e->report.missed_max = px_fmax(e->report.missed_max, missed);
         if (missed > e->still)
             e->missed[mesh->weld.of[i]] = 1;
     }
@@ -181,7 +181,7 @@ static void fill_report(edit *e) {
         e->moved[w] = distance > 0;
         r->moved_count += e->moved[w];
         r->distance_mean += distance;
-        r->distance_max = fmax(r->distance_max, distance);
+        r->distance_max = px_fmax(r->distance_max, distance);
         bool ill = e->ill[w] && e->missed[w]; /* a reflection is inverted correctly, so it does not miss */
         r->ill_conditioned += ill;
         r->torn_count += e->missed[w] && !ill;

@@ -198,7 +198,7 @@ static void match_names(matcher *m) {
     for (uint32_t j = 0; j < m->motion.skeleton->joint_count; j++)
         if (m->motion.names[j].body == PX_BODY_NONE && m->motion.names[j].key[0])
             m->by_key[m->by_key_count++] = (named_joint){&m->motion.names[j], j};
-    qsort(m->by_key, m->by_key_count, sizeof *m->by_key, compare_joints);
+    px_sort(m->by_key, m->by_key_count, sizeof *m->by_key, compare_joints);
     for (uint32_t j = 0; j < m->rig.skeleton->joint_count; j++)
         if (m->rig.names[j].body == PX_BODY_NONE && m->rig.names[j].key[0] && m->matches[j].kind != PELT_MATCH_MAP)
             match_key(m, j);

@@ -160,7 +160,7 @@ static double lowest(const work *w) {
     double low = INFINITY;
     for (uint32_t j = 0; j < w->rig.model->skeleton.joint_count; j++)
         if (w->matches[j].joint != PELT_NONE)
-            low = fmin(low, w->bridge.up_sign * (double)w->rig.globals[j].m[4 * w->bridge.up + 3]);
+            low = px_fmin(low, w->bridge.up_sign * (double)w->rig.globals[j].m[4 * w->bridge.up + 3]);
     return low;
 }
 
@@ -180,7 +180,7 @@ static pelt_result find_lift(work *w, uint32_t frame_count, px_arena *arena) {
         pose_frame(w, k);
         heights[k] = lowest(w);
     }
-    qsort(heights, frame_count, sizeof *heights, compare_heights);
+    px_sort(heights, frame_count, sizeof *heights, compare_heights);
     double lift = ground - heights[frame_count / 10];
     w->lift = isfinite(lift) ? lift : 0;
     return PELT_OK;

@@ -80,7 +80,7 @@ static bool keeps_offsets(const search *s, uint32_t joint) {
         theirs[1][c] = s->b->scale * (theirs[1][c] - theirs[0][c]);
     }
     px_rotation_apply(s->b->world, theirs[1], theirs[1]);
-    double longer = fmax(distance(mine[1], zero), distance(theirs[1], zero));
+    double longer = px_fmax(distance(mine[1], zero), distance(theirs[1], zero));
     return distance(mine[1], theirs[1]) <= OFFSET_TOLERANCE * longer + MIN_OFFSET_TOLERANCE * s->size &&
            leaves_offset(s, partner, other);
 }
@@ -139,7 +139,7 @@ static void measure(search *s) {
         if (s->b->matches[j].joint != PELT_NONE) {
             s->matched[j]++;
             s->all++;
-            s->size = fmax(s->size, px_joint_distance(s->rig, j, s->b->hips));
+            s->size = px_fmax(s->size, px_joint_distance(s->rig, j, s->b->hips));
         }
         if (parent == PELT_NONE)
             continue;

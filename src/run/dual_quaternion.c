@@ -20,7 +20,7 @@ static bool scaled_part(const pelt_affine *a, double m[9]) {
             m[3 * r + c] = (double)a->m[4 * r + c];
             if (!isfinite(m[3 * r + c]))
                 return false;
-            largest = fmax(largest, fabs(m[3 * r + c]));
+            largest = px_fmax(largest, fabs(m[3 * r + c]));
         }
     if (largest == 0)
         return false;
@@ -54,7 +54,7 @@ static void jacobi_turn(double n[4][4], double v[4][4], int p, int q) {
     if (n[p][q] == 0)
         return;
     double theta = (n[q][q] - n[p][p]) / (2 * n[p][q]);
-    double t = (theta < 0 ? -1 : 1) / (fabs(theta) + hypot(theta, 1)), c = 1 / sqrt(t * t + 1), s = t * c;
+    double t = (theta < 0 ? -1 : 1) / (fabs(theta) + px_hypot(theta, 1)), c = 1 / sqrt(t * t + 1), s = t * c;
     for (int e = 0; e < 4; e++) {
         double a = n[e][p], b = n[e][q];
         n[e][p] = c * a - s * b;
@@ -147,7 +147,7 @@ static bool tidy_stretch(float m[12]) {
     float scale = (m[0] + m[5] + m[10]) / 3, off = 0;
     for (int r = 0; r < 3; r++)
         for (int c = 0; c < 3; c++)
-            off = fmaxf(off, fabsf(m[4 * r + c] - (r == c ? scale : 0)));
+            off = px_fmaxf(off, fabsf(m[4 * r + c] - (r == c ? scale : 0)));
     if (!(off <= SHEAR_ROUNDING * scale))
         return true;
     bool scales = fabsf(scale - 1) > SCALE_ROUNDING;

@@ -86,7 +86,7 @@ static double sum_triangles(maker *make, uint32_t piece, const double axes[2][3]
         double area2 = aa * bb - ab * ab, area = sqrt(area2);
         if (!(area2 > NO_AREA * aa * bb) || !isfinite(1 / area))
             continue;
-        make->longest2 = fmax(make->longest2, fmax(aa, bb));
+        make->longest2 = px_fmax(make->longest2, px_fmax(aa, bb));
         for (int x = 0; x < 2; x++) {
             double a = px_dot3d(e[0], axes[x]), b = px_dot3d(e[1], axes[x]);
             slopes[1][x] = (a * bb - b * ab) / area;
@@ -116,7 +116,7 @@ static float add_entries(maker *make, const double axes[2][3]) {
     double largest = 0;
     for (uint32_t n = 0; n < make->bone_count; n++)
         for (int c = 0; c < 3; c++)
-            largest = fmax(largest, fabs(make->sums[n][0] * axes[0][c] + make->sums[n][1] * axes[1][c]));
+            largest = px_fmax(largest, fabs(make->sums[n][0] * axes[0][c] + make->sums[n][1] * axes[1][c]));
     float scale = (float)(largest / LARGEST);
     if (!(largest * sqrt(make->longest2) > CONSTANT) || !(scale > 0) || !isfinite(scale))
         return 0;

@@ -90,7 +90,7 @@ static pelt_result cut_track(pelt_model *model, const pelt_track *track, double 
 
 pelt_result pelt_motion_part(pelt_context *context, pelt_model *model, const pelt_motion *motion, double from,
                              double to, pelt_motion *part) {
-    double start = (double)motion->start, end = fmin((double)motion->end, start + to), first = start + from;
+    double start = (double)motion->start, end = px_fmin((double)motion->end, start + to), first = start + from;
     *part = *motion;
     if (!(from >= 0 && first <= end))
         return px_fail(context, PELT_ERROR_USAGE, "nothing of motion '%s', which lasts %.4g s, is between %g and %g s",
@@ -134,8 +134,8 @@ static bool misses_key(float *const poses[4], uint32_t vertex_count, double size
             lengths[0] += closing * closing;
             lengths[1] += beside * beside;
         }
-        gap = fmax(gap, sqrt(far[0]));
-        step = fmax(step, sqrt(fmax(far[1], far[2])));
+        gap = px_fmax(gap, sqrt(far[0]));
+        step = px_fmax(step, sqrt(px_fmax(far[1], far[2])));
     }
     return gap > PX_CYCLE_APART * size && gap <= MAX_GAP * step && along > MIN_COSINE * sqrt(lengths[0] * lengths[1]);
 }

@@ -37,7 +37,7 @@ static size_t end_block(const pelt_morph *morph) {
 static void put(uint32_t index, const float *deltas, const overlap *o, pelt_packed_delta *out) {
     float largest = 0;
     for (size_t e = 3 * o->from; deltas && e < 3 * (o->from + o->end - o->begin); e++)
-        largest = fmaxf(largest, fabsf(deltas[e]));
+        largest = px_fmaxf(largest, fabsf(deltas[e]));
     float scale = largest / INT16_MAX;
     *out =
         (pelt_packed_delta){.morph = index, .scale = scale >= FLT_MIN ? scale : 0}; /* denormal scales are too coarse */

@@ -212,7 +212,7 @@ static bool try_collapse(px_queue *q, uint32_t go, uint32_t keep) {
     memcpy(places, to, 3 * n * sizeof *to);
     for (int a = 0; a < 3; a++)
         s->moves[keep][a] += collapse.move[a] * s->size;
-    s->harm = fmax(s->harm, collapse.distance);
+    s->harm = px_fmax(s->harm, collapse.distance);
     px_topology_collapse(q->topology, go, keep, &wedges);
     q->stamps[go]++;
     q->stamps[keep]++;

@@ -187,10 +187,10 @@ void px_collapse_measure(const px_simplify *s, uint32_t go, uint32_t keep, px_co
         float ax = q[k] * x[k] + q[n + k] * y[k] + q[2 * n + k] * z[k] + 2 * q[6 * n + k];
         float ay = q[n + k] * x[k] + q[3 * n + k] * y[k] + q[4 * n + k] * z[k] + 2 * q[7 * n + k];
         float az = q[2 * n + k] * x[k] + q[4 * n + k] * y[k] + q[5 * n + k] * z[k] + 2 * q[8 * n + k];
-        double cost = fmax((double)(q[9 * n + k] + ax * x[k] + ay * y[k] + az * z[k]), 0);
+        double cost = px_fmax((double)(q[9 * n + k] + ax * x[k] + ay * y[k] + az * z[k]), 0);
         double area = (double)(q[k] + q[3 * n + k] + q[5 * n + k]);
         out->cost += cost;
-        out->distance = area > 0 ? fmax(out->distance, cost / area) : out->distance;
+        out->distance = area > 0 ? px_fmax(out->distance, cost / area) : out->distance;
     }
     out->distance = sqrt(out->distance);
 }

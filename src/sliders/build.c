@@ -135,7 +135,7 @@ static pelt_result list_bones(build *b) {
             bone->node =
                 px_bone_node_make(&px_bone_affine, joint + 1, &b->model->skin.inverse_binds[group->host], pivot);
             joint += 2;
-            bone->spread = group->radius * sqrt(fmax(square, 1e-12));
+            bone->spread = group->radius * sqrt(px_fmax(square, 1e-12));
         }
     }
     return PELT_OK;
@@ -325,7 +325,7 @@ static pelt_result build_morphs(build *b) {
 
 /* Rounds to the decimals of `step`. */
 static float round_decimals(double value, double step) {
-    double power = pow(10, -floor(log10(step)));
+    double power = px_pow(10, -floor(px_log10(step)));
     return (float)(nearbyint(value * power) / power);
 }
 
@@ -367,7 +367,7 @@ static pelt_result build_sliders(build *b) {
                     move->change.m[4 * r + c] = round_decimals(
                         m[4 * r] * axis[0] + m[4 * r + 1] * axis[3] + m[4 * r + 2] * axis[6], MOVE_TOLERANCE);
                 }
-                move->change.m[4 * r + 3] = round_decimals(m[4 * r + 3], MOVE_TOLERANCE * fmax(size, 1e-30));
+                move->change.m[4 * r + 3] = round_decimals(m[4 * r + 3], MOVE_TOLERANCE * px_fmax(size, 1e-30));
             }
         }
         for (uint32_t m = 0, at = 0; m < old->morph_count; m++) {
@@ -425,7 +425,7 @@ static pelt_result bake_track(build *b, const pelt_motion *from, const pelt_trac
     px_buffer times = {.context = b->plan->context};
     for (uint32_t k = 0; k < track->key_count; k++) {
         double gap = k + 1 < track->key_count ? (double)track->times[k + 1] - (double)track->times[k] : 0;
-        uint32_t parts = steps ? 1 : (uint32_t)fmin(fmax(ceil(gap / KEY_SECONDS - 1e-3), 1), MOST_BETWEEN);
+        uint32_t parts = steps ? 1 : (uint32_t)px_fmin(px_fmax(ceil(gap / KEY_SECONDS - 1e-3), 1), MOST_BETWEEN);
         for (uint32_t n = 0; n < parts; n++) {
             float time = (float)((double)track->times[k] + gap * n / parts);
             px_buffer_add(&times, &time, sizeof time);

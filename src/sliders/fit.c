@@ -189,7 +189,7 @@ static pelt_result order_slider(void *user, size_t s, size_t count, size_t block
                 memcpy(least_inverse, d, sizeof d);
             }
         }
-        dearest = fmax(dearest, cost);
+        dearest = px_fmax(dearest, cost);
         w->order[s * bones + (bones - left)] = names[least];
         w->costs[s * bones + (bones - left)] =
             fit->metric ? dearest * fit->metric[s * (fit->slider_count + 1)] : dearest;
@@ -252,7 +252,7 @@ static pelt_result choose_pairs(work *w, size_t most) {
         return PELT_ERROR_MEMORY;
     for (size_t e = 0; e < total; e++)
         removals[e] = (removal){w->costs[e], (uint32_t)(e / bones)};
-    qsort(removals, total, sizeof *removals, compare_removals);
+    px_sort(removals, total, sizeof *removals, compare_removals);
     for (size_t s = 0; s < S; s++)
         w->left[s] = (uint32_t)bones;
     for (size_t e = 0; e < total && (total - e > most || removals[e].cost <= 1e-14 * fit->energy); e++)
@@ -477,7 +477,7 @@ static void solve_vertex(const work *w, size_t i, vertex_solve *v) {
         out[k] = used ? bones[k] : 0;
         weights[k] = used ? x[k] : 0;
     }
-    w->objectives[i] = fit->importance[i] * fmax(value, 0);
+    w->objectives[i] = fit->importance[i] * px_fmax(value, 0);
 }
 
 static pelt_result solve_block(void *user, size_t first, size_t count, size_t block) {
@@ -536,7 +536,7 @@ pelt_result px_slider_fit_run(px_slider_fit *fit, uint32_t iterations) {
     for (uint32_t t = 0; t < iterations; t++) {
         PX_TRY(px_progress(fit->context, "fitting sliders", t, iterations));
         PX_TRY(sum_moments(&w));
-        double share = t < shrinking ? pow(ratio, (double)(t + 1) / (double)shrinking) : ratio;
+        double share = t < shrinking ? px_pow(ratio, (double)(t + 1) / (double)shrinking) : ratio;
         w.coupled = fit->metric && t > 0;
         if (t < shrinking + shrinking / 2 || t == 0)
             PX_TRY(choose_pairs(&w, (size_t)(share * all + 0.5)));

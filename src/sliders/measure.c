@@ -97,8 +97,8 @@ static pelt_result measure(evaluation *e, px_arena *arena, pelt_slider_error *er
     double low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < N; i++)
         if (ranged[i]) {
-            low = fmin(low, (double)e->wanted[3 * i + 1]);
-            high = fmax(high, (double)e->wanted[3 * i + 1]);
+            low = px_fmin(low, (double)e->wanted[3 * i + 1]);
+            high = px_fmax(high, (double)e->wanted[3 * i + 1]);
         }
     *height = high > low ? high - low : 0;
     for (uint32_t s = 0; s < result->sliders.slider_count; s++)
@@ -139,7 +139,7 @@ pelt_result pelt_sliders_measure_motion(pelt_context *context, const pelt_model 
     evaluation e = {.source = source, .result = result, .moved = moved, .wanted = wanted, .got = got};
     distances d = {0};
     double duration = (double)source_motion->end - (double)source_motion->start;
-    uint32_t steps = (uint32_t)fmin(fmax(ceil(duration * fps - 1e-6), 1), 1e6);
+    uint32_t steps = (uint32_t)px_fmin(px_fmax(ceil(duration * fps - 1e-6), 1), 1e6);
     if (outcome == PELT_OK)
         mark_moved(source, moved, NULL);
     for (uint32_t k = 0; outcome == PELT_OK && k <= steps; k++) {

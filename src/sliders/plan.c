@@ -126,8 +126,8 @@ static pelt_result gather_points(px_slider_plan *plan, px_slider_group *group, c
     for (uint32_t n = 0; n < group->vertex_count; n++)
         for (int a = 0; a < 3; a++) {
             const float *v = mesh->positions + 3 * (size_t)pelt_class_vertex(&plan->classes, group->vertices[n]);
-            low[a] = fmin(low[a], (double)v[a]);
-            high[a] = fmax(high[a], (double)v[a]);
+            low[a] = px_fmin(low[a], (double)v[a]);
+            high[a] = px_fmax(high[a], (double)v[a]);
         }
     for (int a = 0; a < 3; a++) {
         group->center[a] = 0.5 * (low[a] + high[a]);

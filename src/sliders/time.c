@@ -136,7 +136,7 @@ pelt_result pelt_sliders_time(pelt_context *context, const pelt_model *source, c
     static pass *const passes[] = {run_morphs, run_packed, run_bones};
     for (uint32_t round = 0; outcome == PELT_OK && round < ROUNDS; round++)
         for (size_t p = 0; p < PX_COUNT(passes); p++)
-            least[p] = fmin(least[p], time_round(passes[p], &w));
+            least[p] = px_fmin(least[p], time_round(passes[p], &w));
     if (outcome == PELT_OK) {
         cost->morph_seconds = least[0];
         cost->packed_seconds = least[1];

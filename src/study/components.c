@@ -135,7 +135,7 @@ static double choose(const clustering *c, const double *products, double norm, u
             *cluster = (uint32_t)p;
         }
     }
-    return fmax(norm - most, 0);
+    return px_fmax(norm - most, 0);
 }
 
 static pelt_result choose_block(void *user, size_t first, size_t count, size_t block) {

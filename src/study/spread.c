@@ -29,7 +29,7 @@ static uint32_t choose_places(const pelt_mesh *mesh, uint32_t count, uint32_t *p
         uint32_t farthest = 0;
         places[chosen++] = next;
         for (uint32_t i = 0; i < mesh->vertex_count; i++) {
-            nearest2[i] = fmin(nearest2[i], distance2(mesh, i, next));
+            nearest2[i] = px_fmin(nearest2[i], distance2(mesh, i, next));
             if (nearest2[i] > nearest2[farthest])
                 farthest = i;
         }
@@ -75,7 +75,7 @@ static pelt_result weigh_vertices(void *user, size_t first, size_t count, size_t
         double squares[PELT_MAX_INFLUENCES], values[PELT_MAX_INFLUENCES], sum = 0;
         uint32_t found = find_nearest(job->mesh, i, job->places, job->skin->bone_count, K, bones, squares);
         for (uint32_t e = 0; e < found; e++) /* relative to the nearest, so that the first is 1 */
-            sum += values[e] = job->radius2 > 0 ? exp(2 * (squares[0] - squares[e]) / job->radius2) : e == 0;
+            sum += values[e] = job->radius2 > 0 ? px_exp(2 * (squares[0] - squares[e]) / job->radius2) : e == 0;
         for (uint32_t e = 0; e < found; e++) {
             weights[e] = (float)(values[e] / sum);
             bones[e] = weights[e] > 0 ? bones[e] : 0;

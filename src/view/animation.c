@@ -57,7 +57,7 @@ uint32_t px_animation_frames(const px_animation *animation, double fps) {
     if (animation->clip)
         return animation->clip->frame_count;
     double steps = px_motion_steps(animation->end - animation->start, fps);
-    return steps < UINT32_MAX - 1.0 ? 1 + (uint32_t)fmax(steps, 0) : UINT32_MAX;
+    return steps < UINT32_MAX - 1.0 ? 1 + (uint32_t)px_fmax(steps, 0) : UINT32_MAX;
 }
 
 double px_animation_time(const px_animation *animation, double fps, uint32_t frame) {
@@ -117,7 +117,7 @@ static pelt_result group_vertices(pelt_context *context, const pelt_mesh *mesh, 
         }
     }
     if (mesh->vertex_count > 0)
-        qsort(places, mesh->vertex_count, sizeof *places, compare_places);
+        px_sort(places, mesh->vertex_count, sizeof *places, compare_places);
     for (uint32_t i = 0; i < mesh->vertex_count; i++) {
         bool same = i > 0 && memcmp(places[i].p, places[i - 1].p, sizeof places[i].p) == 0;
         groups[places[i].vertex] = same ? groups[places[i - 1].vertex] : places[i].vertex;
@@ -150,7 +150,7 @@ static double edge_scale(const pelt_mesh *mesh, const float *positions) {
     double largest = 0;
     for (size_t e = 0; e < (size_t)3 * mesh->vertex_count; e++)
         if (isfinite(positions[e]))
-            largest = fmax(largest, fabs((double)positions[e]));
+            largest = px_fmax(largest, fabs((double)positions[e]));
     return largest > 0 ? 1 / largest : 1;
 }
 

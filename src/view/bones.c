@@ -98,7 +98,7 @@ static void add_joint(builder *b, uint32_t joint, float typical, bool colored) {
     const float *from = scene->joints + (size_t)3 * parent;
     float d[3];
     px_sub3(at, from, d);
-    float wide = THICKNESS * fminf(sqrtf(px_dot3(d, d)) + 0.2f * typical, 1.6f * typical);
+    float wide = THICKNESS * px_fminf(sqrtf(px_dot3(d, d)) + 0.2f * typical, 1.6f * typical);
     own = colored ? px_color_category(scene->joint_numbers[parent]) : own;
     add_octahedron(b, from, at, MIDDLE, wide, own);
 }

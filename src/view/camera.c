@@ -29,23 +29,23 @@ static void add_point(extent *e, const float p[3]) {
     }
     const double reach[4] = {r - e->slope_x * f, -r - e->slope_x * f, u - e->slope_y * f, -u - e->slope_y * f};
     for (int s = 0; s < 4; s++)
-        e->reach[s] = e->any ? fmax(e->reach[s], reach[s]) : reach[s];
-    e->nearest = e->any ? fmin(e->nearest, f) : f;
+        e->reach[s] = e->any ? px_fmax(e->reach[s], reach[s]) : reach[s];
+    e->nearest = e->any ? px_fmin(e->nearest, f) : f;
     for (int c = 0; c < 3; c++) {
-        e->low[c] = e->any ? fmin(e->low[c], (double)p[c]) : (double)p[c];
-        e->high[c] = e->any ? fmax(e->high[c], (double)p[c]) : (double)p[c];
+        e->low[c] = e->any ? px_fmin(e->low[c], (double)p[c]) : (double)p[c];
+        e->high[c] = e->any ? px_fmax(e->high[c], (double)p[c]) : (double)p[c];
     }
     e->any = true;
 }
 
 static void set_axes(extent *e, const pelt_picture_desc *desc, uint32_t width, uint32_t height) {
     double yaw = desc->yaw * 0.017453292519943295, pitch = desc->pitch * 0.017453292519943295;
-    double sy = sin(yaw), cy = cos(yaw), sp = sin(pitch), cp = cos(pitch);
+    double sy = px_sin(yaw), cy = px_cos(yaw), sp = px_sin(pitch), cp = px_cos(pitch);
     const double right[3] = {cy, 0, -sy}, forward[3] = {-sy * cp, -sp, -cy * cp}, up[3] = {-sy * sp, cp, -cy * sp};
     memcpy(e->right, right, sizeof right);
     memcpy(e->up, up, sizeof up);
     memcpy(e->forward, forward, sizeof forward);
-    e->slope_y = tan(HALF_ANGLE) * MARGIN;
+    e->slope_y = px_tan(HALF_ANGLE) * MARGIN;
     e->slope_x = e->slope_y * width / height;
 }
 
@@ -65,8 +65,8 @@ static pelt_result add_pose(pelt_context *context, const pelt_model *model, cons
 static void place_eye(const extent *e, double size, double eye[3]) {
     eye[0] = (e->reach[0] - e->reach[1]) / 2;
     eye[1] = (e->reach[2] - e->reach[3]) / 2;
-    eye[2] = fmin(-(e->reach[0] + e->reach[1]) / (2 * e->slope_x), -(e->reach[2] + e->reach[3]) / (2 * e->slope_y));
-    eye[2] = fmin(eye[2], e->nearest - size / 2); /* a flat model or a single point gives no distance */
+    eye[2] = px_fmin(-(e->reach[0] + e->reach[1]) / (2 * e->slope_x), -(e->reach[2] + e->reach[3]) / (2 * e->slope_y));
+    eye[2] = px_fmin(eye[2], e->nearest - size / 2); /* a flat model or a single point gives no distance */
 }
 
 static void finish(const extent *e, const pelt_picture_desc *desc, uint32_t width, uint32_t height, px_frame *frame,
@@ -93,7 +93,7 @@ static void finish(const extent *e, const pelt_picture_desc *desc, uint32_t widt
                                   e->forward[c] * (eye[2] - center[2])) /
                                  frame->scale);
     }
-    camera->focal = (float)(desc->zoom * height / (2 * tan(HALF_ANGLE)));
+    camera->focal = (float)(desc->zoom * height / (2 * px_tan(HALF_ANGLE)));
     camera->x = (float)width / 2;
     camera->y = (float)height / 2;
 }

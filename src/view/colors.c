@@ -8,13 +8,13 @@ typedef struct lab {
 uint8_t px_color_encode(float linear) {
     if (!(linear > 0))
         return 0;
-    float s = linear <= 0.0031308f ? 12.92f * linear : 1.055f * powf(linear, 1 / 2.4f) - 0.055f;
+    float s = linear <= 0.0031308f ? 12.92f * linear : 1.055f * px_powf(linear, 1 / 2.4f) - 0.055f;
     return s >= 1 ? 255 : (uint8_t)(s * 255 + 0.5f);
 }
 
 static float decode(uint32_t byte) {
     float s = (float)(byte & 255) / 255;
-    return s <= 0.04045f ? s / 12.92f : powf((s + 0.055f) / 1.055f, 2.4f);
+    return s <= 0.04045f ? s / 12.92f : px_powf((s + 0.055f) / 1.055f, 2.4f);
 }
 
 px_color px_color_decode(uint32_t rgb) {
@@ -30,14 +30,14 @@ static px_color from_lab(lab c) {
     float m = c.l - 0.1055613458f * c.a - 0.0638541728f * c.b;
     float s = c.l - 0.0894841775f * c.a - 1.2914855480f * c.b;
     l *= l * l, m *= m * m, s *= s * s;
-    return (px_color){fmaxf(0, 4.0767416621f * l - 3.3077115913f * m + 0.2309699292f * s),
-                      fmaxf(0, -1.2684380046f * l + 2.6097574011f * m - 0.3413193965f * s),
-                      fmaxf(0, -0.0041960863f * l - 0.7034186147f * m + 1.7076147010f * s)};
+    return (px_color){px_fmaxf(0, 4.0767416621f * l - 3.3077115913f * m + 0.2309699292f * s),
+                      px_fmaxf(0, -1.2684380046f * l + 2.6097574011f * m - 0.3413193965f * s),
+                      px_fmaxf(0, -0.0041960863f * l - 0.7034186147f * m + 1.7076147010f * s)};
 }
 
 static lab from_hue(float l, float chroma, float degrees) {
     float angle = degrees * 0.01745329252f;
-    return (lab){l, chroma * cosf(angle), chroma * sinf(angle)};
+    return (lab){l, chroma * px_cosf(angle), chroma * px_sinf(angle)};
 }
 
 px_color px_color_category(uint32_t index) {
@@ -49,7 +49,7 @@ px_color px_color_category(uint32_t index) {
 }
 
 static px_color along(const lab *stops, int stop_count, float u) {
-    u = fminf(fmaxf(u, 0), 1) * (float)(stop_count - 1);
+    u = px_fminf(px_fmaxf(u, 0), 1) * (float)(stop_count - 1);
     int s = (int)u < stop_count - 1 ? (int)u : stop_count - 2;
     float f = u - (float)s;
     return from_lab((lab){stops[s].l + (stops[s + 1].l - stops[s].l) * f,

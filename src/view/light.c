@@ -68,7 +68,7 @@ static void make_rays(bake *b, const float key[3]) {
     const float golden = 2.39996323f;
     for (int a = 0; a < SKY_AXES; a++) {
         float y = ((float)a + 0.5f) / SKY_AXES, r = sqrtf(1 - y * y), angle = golden * (float)a;
-        set_ray(&b->rays[a], (float[3]){r * cosf(angle), y, r * sinf(angle)}, false);
+        set_ray(&b->rays[a], (float[3]){r * px_cosf(angle), y, r * px_sinf(angle)}, false);
     }
     ray middle;
     set_ray(&middle, key, true);
@@ -76,7 +76,7 @@ static void make_rays(bake *b, const float key[3]) {
         float r = (float)KEY_SPREAD * sqrtf(((float)a + 0.5f) / KEY_RAYS), angle = golden * (float)a;
         float d[3];
         for (int c = 0; c < 3; c++)
-            d[c] = key[c] + r * (cosf(angle) * middle.u[c] + sinf(angle) * middle.v[c]);
+            d[c] = key[c] + r * (px_cosf(angle) * middle.u[c] + px_sinf(angle) * middle.v[c]);
         normalize(d);
         set_ray(&b->rays[SKY_AXES + a], d, true);
     }
@@ -260,7 +260,7 @@ static void place(bake *b) {
         float half = (scene->high[c] - scene->low[c]) / 2;
         b->center[c] = (scene->high[c] + scene->low[c]) / 2;
         squares += half * half;
-        reach = c == 1 ? reach : fmaxf(reach, half);
+        reach = c == 1 ? reach : px_fmaxf(reach, half);
     }
     b->radius = squares > 0 ? sqrtf(squares) * 1.02f : 1; /* leaves a margin of empty cells */
     if (!b->ground)

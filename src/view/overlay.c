@@ -29,13 +29,13 @@ struct px_overlay {
 /* Signed distance, negative inside. Exact next to the sides, which suffices for antialiasing. */
 static float distance_to(const mark *m, float x, float y) {
     if (m->side_count == 0)
-        return hypotf(x - m->x[0], y - m->y[0]) - m->radius;
+        return px_hypotf(x - m->x[0], y - m->y[0]) - m->radius;
     float largest = -INFINITY;
     for (uint32_t s = 0; s < m->side_count; s++) {
         uint32_t n = (s + 1) % m->side_count;
-        float dx = m->x[n] - m->x[s], dy = m->y[n] - m->y[s], length = hypotf(dx, dy);
+        float dx = m->x[n] - m->x[s], dy = m->y[n] - m->y[s], length = px_hypotf(dx, dy);
         if (length > 0)
-            largest = fmaxf(largest, ((y - m->y[s]) * dx - (x - m->x[s]) * dy) / length);
+            largest = px_fmaxf(largest, ((y - m->y[s]) * dx - (x - m->x[s]) * dy) / length);
     }
     return largest;
 }
@@ -64,8 +64,8 @@ void px_overlay_draw(const px_overlay *overlay, uint32_t first_row, uint32_t row
         const mark *m = &overlay->marks[k];
         if (m->high < (float)first_row || m->low > (float)(first_row + row_count) || m->right < 0)
             continue;
-        uint32_t x0 = m->left > 0 ? (uint32_t)fminf(m->left, (float)overlay->width) : 0;
-        uint32_t x1 = (uint32_t)fminf(m->right + 1, (float)overlay->width);
+        uint32_t x0 = m->left > 0 ? (uint32_t)px_fminf(m->left, (float)overlay->width) : 0;
+        uint32_t x1 = (uint32_t)px_fminf(m->right + 1, (float)overlay->width);
         for (uint32_t row = 0; row < row_count; row++)
             for (uint32_t x = x0; x < x1; x++)
                 draw_mark(m, (float)x + 0.5f, (float)(first_row + row) + 0.5f, rows[(size_t)row * overlay->width + x]);
@@ -79,20 +79,20 @@ static void set_bounds(mark *m) {
     m->left = m->low = INFINITY;
     m->right = m->high = -INFINITY;
     for (uint32_t s = 0; s < count; s++) {
-        m->left = fminf(m->left, m->x[s] - m->radius - 1);
-        m->right = fmaxf(m->right, m->x[s] + m->radius + 1);
-        m->low = fminf(m->low, m->y[s] - m->radius - 1);
-        m->high = fmaxf(m->high, m->y[s] + m->radius + 1);
+        m->left = px_fminf(m->left, m->x[s] - m->radius - 1);
+        m->right = px_fmaxf(m->right, m->x[s] + m->radius + 1);
+        m->low = px_fminf(m->low, m->y[s] - m->radius - 1);
+        m->high = px_fmaxf(m->high, m->y[s] + m->radius + 1);
     }
 }
 
 /* Kite shape from joint a to its child b, widest near a, as is usual for bones. Returns false if it is too short to
  * see. */
 static bool make_kite(const double a[3], const double b[3], float unit, mark *m) {
-    float dx = (float)(b[0] - a[0]), dy = (float)(b[1] - a[1]), length = hypotf(dx, dy);
+    float dx = (float)(b[0] - a[0]), dy = (float)(b[1] - a[1]), length = px_hypotf(dx, dy);
     if (!(length > 1.5f * unit))
         return false;
-    float wide = fminf(0.11f * length + unit, 5.5f * unit), nx = -dy / length * wide, ny = dx / length * wide;
+    float wide = px_fminf(0.11f * length + unit, 5.5f * unit), nx = -dy / length * wide, ny = dx / length * wide;
     float ax = (float)a[0], ay = (float)a[1], mx = ax + 0.16f * dx, my = ay + 0.16f * dy;
     const float x[4] = {ax, mx + nx, ax + dx, mx - nx}, y[4] = {ay, my + ny, ay + dy, my - ny};
     memcpy(m->x, x, sizeof x);
@@ -138,7 +138,7 @@ static void add_joint(const px_panel *panel, uint32_t joint, float unit, px_over
     px_color bone = px_color_mix(px_color_category(scene->joint_numbers[parent]), white, 0.72f);
     m = &overlay->marks[overlay->mark_count];
     *m = (mark){
-        .border = 0.85f * unit, .fill = bone, .fill_alpha = 0.88f, .nearness = fmin(at[2], from[2]), .joint = joint};
+        .border = 0.85f * unit, .fill = bone, .fill_alpha = 0.88f, .nearness = px_fmin(at[2], from[2]), .joint = joint};
     if (!make_kite(from, at, unit, m))
         return;
     set_bounds(m);
@@ -151,11 +151,11 @@ pelt_result px_overlay_make(px_arena *arena, const px_panel *panel, const px_ove
     if (!overlay || !marks)
         return PELT_ERROR_MEMORY;
     *overlay = (px_overlay){.width = panel->width, .marks = marks};
-    float unit = fmaxf((float)panel->height / 480, 0.8f); /* line widths scale with the picture */
+    float unit = px_fmaxf((float)panel->height / 480, 0.8f); /* line widths scale with the picture */
     for (uint32_t j = 0; j < panel->scene->joint_count; j++)
         add_joint(panel, j, unit, overlay);
     if (overlay->mark_count > 0)
-        qsort(marks, overlay->mark_count, sizeof *marks, compare_marks);
+        px_sort(marks, overlay->mark_count, sizeof *marks, compare_marks);
     *out = overlay;
     return PELT_OK;
 }

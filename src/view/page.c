@@ -138,7 +138,7 @@ static void narrow_frame(float *points, uint32_t count, const float box[6]) {
     uint8_t *out = (uint8_t *)points;
     for (size_t e = 0; e < (size_t)3 * count; e++) {
         double size = box[3 + e % 3], at = size > 0 ? ((double)points[e] - box[e % 3]) / size : 0;
-        uint32_t number = at > 0 ? (uint32_t)(fmin(at, 1) * 65535 + 0.5) : 0;
+        uint32_t number = at > 0 ? (uint32_t)(px_fmin(at, 1) * 65535 + 0.5) : 0;
         out[2 * e] = (uint8_t)number;
         out[2 * e + 1] = (uint8_t)(number >> 8);
     }

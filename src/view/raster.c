@@ -40,7 +40,7 @@ static float smooth(float low, float high, float x) {
 /* Tone curve: compresses bright values smoothly instead of clipping them; leaves dark values unchanged. */
 static float shoulder(float x) {
     const float knee = 0.62f;
-    return x <= knee ? x : knee + (1 - knee) * (1 - expf((knee - x) / (1 - knee)));
+    return x <= knee ? x : knee + (1 - knee) * (1 - px_expf((knee - x) / (1 - knee)));
 }
 
 /* Lighting model: key light from the upper left, a cool fill light from the right, a sky dome that is brighter above
@@ -59,8 +59,8 @@ static px_color shade(const px_panel *panel, const sample *s, float sky) {
     float key = clamp01((lambert + 0.12f) / 1.12f) * s->light[2];
     float side = clamp01(px_dot3(s->normal, fill)) * (0.35f + 0.65f * sky);
     float above = 0.5f + 0.5f * s->normal[1];
-    float rim = powf(1 - facing, 3.5f) * sky * above;
-    float shine = powf(clamp01(px_dot3(s->normal, half)), 28) * s->light[2];
+    float rim = px_powf(1 - facing, 3.5f) * sky * above;
+    float shine = px_powf(clamp01(px_dot3(s->normal, half)), 28) * s->light[2];
     float open = 0.10f + 0.90f * sky;
     const float key_color[3] = {1.02f, 0.97f, 0.90f}, fill_color[3] = {0.11f, 0.14f, 0.18f};
     const float high[3] = {0.32f, 0.35f, 0.395f}, low[3] = {0.155f, 0.155f, 0.165f};
@@ -81,14 +81,14 @@ static bool corner_weights(const px_screen_corner *const c[3], double x, double 
     for (int k = 0; k < 3; k++) {
         const px_screen_corner *a = c[(k + 1) % 3], *b = c[(k + 2) % 3];
         e[k] = ((double)a->x - x) * ((double)b->y - y) - ((double)b->x - x) * ((double)a->y - y);
-        double length = hypot((double)b->x - a->x, (double)b->y - a->y);
+        double length = px_hypot((double)b->x - a->x, (double)b->y - a->y);
         pixels[k] = length > 0 ? fabs(e[k]) / length / PX_SUBPIXEL : 0;
         area += e[k];
     }
     if (area == 0)
         return false;
     for (int k = 0; k < 3; k++) {
-        w[k] = fmax(e[k] / area, 0) * c[k]->depth;
+        w[k] = px_fmax(e[k] / area, 0) * c[k]->depth;
         sum += w[k];
     }
     for (int k = 0; k < 3; k++)
@@ -138,7 +138,7 @@ static px_color shade_triangle(const draw *d, uint32_t triangle, double x, doubl
     if (panel->desc->wireframe) {
         for (int k = 0; k < 3; k++) /* corner k lies opposite the edge from k + 1 to k + 2 */
             if (scene->edges[triangle] >> ((k + 1) % 3) & 1)
-                s.edge = fminf(s.edge, (float)pixels[k]);
+                s.edge = px_fminf(s.edge, (float)pixels[k]);
         px_color line = {0.035f, 0.045f, 0.065f};
         color = px_color_mix(color, line, 0.55f * (1 - smooth(0.15f, 0.95f, s.edge)));
     }
@@ -176,10 +176,10 @@ static float ground_light(const px_ground *g, float gx, float gz, int kind) {
 static float inner_border(const px_panel *panel, double x, double y) {
     double near_x = panel->x > 0 ? x : panel->width, near_y = panel->y > 0 ? y : panel->height;
     if (panel->x + panel->width < panel->desc->width)
-        near_x = fmin(near_x, panel->width - x);
+        near_x = px_fmin(near_x, panel->width - x);
     if (panel->y + panel->height < panel->desc->height)
-        near_y = fmin(near_y, panel->height - y);
-    return (float)fmin(near_x / panel->width, near_y / panel->height);
+        near_y = px_fmin(near_y, panel->height - y);
+    return (float)px_fmin(near_x / panel->width, near_y / panel->height);
 }
 
 /* Darkness of the ground at a pixel, 0 to 1. */
@@ -200,7 +200,7 @@ static float ground_shadow(const px_panel *panel, double x, double y) {
     float sky = 1 - ground_light(g, cx, cz, 0), key = 1 - ground_light(g, cx, cz, 1);
     float touch = smooth(0.45f, 1.0f, 1 - ground_light(g, cx, cz, 2)); /* contact shadow */
     float rim = smooth(1.0f, 0.72f, sqrtf(gx * gx + gz * gz));
-    sky = fmaxf(0, sky - 0.03f); /* removes the faint outer part, which would show at cell borders */
+    sky = px_fmaxf(0, sky - 0.03f); /* removes the faint outer part, which would show at cell borders */
     float dark = 0.78f * sky + 0.20f * key + 0.22f * touch;
     return dark / (1 + 0.35f * dark) * rim * smooth(0, 0.2f, inner_border(panel, x, y)); /* never fully black */
 }

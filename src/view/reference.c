@@ -120,7 +120,7 @@ static pelt_result find_max(pelt_context *context, const px_shot *shot, px_refer
         if (result == PELT_OK)
             result = px_reference_distances(context, shot, reference, time, positions, distances);
         for (uint32_t i = 0; i < vertex_count && result == PELT_OK; i++)
-            reference->max = fmax(reference->max, (double)distances[i]); /* fmax ignores NaN */
+            reference->max = px_fmax(reference->max, (double)distances[i]); /* fmax ignores NaN */
         if (result == PELT_OK)
             result = px_progress(context, "distances", k + 1, frame_count);
     }

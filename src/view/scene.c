@@ -142,7 +142,7 @@ static pelt_result color_vertices(px_arena *arena, const px_shot *shot, double t
             scene->colors[3 * (size_t)morph->first_vertex + e] += weights[m] * morph->colors[e];
     }
     for (size_t e = 0; e < 3 * (size_t)scene->vertex_count; e++)
-        scene->colors[e] = fminf(fmaxf(scene->colors[e], 0), 1);
+        scene->colors[e] = px_fminf(px_fmaxf(scene->colors[e], 0), 1);
     return PELT_OK;
 }
 
@@ -165,7 +165,7 @@ static pelt_result color_morph(pelt_context *context, const pelt_model *model, c
     size_t floats = morph->positions ? 3 * (size_t)morph->vertex_count : 0;
     float most = 0;
     for (size_t e = 0; e < floats; e++)
-        most = fmaxf(most, fabsf(morph->positions[e]));
+        most = px_fmaxf(most, fabsf(morph->positions[e]));
     for (uint32_t i = 0; i < scene->vertex_count; i++)
         px_scene_color(scene->colors, i, (px_color){0.5f, 0.5f, 0.5f});
     for (size_t e = 0; most > 0 && e < floats; e++)
@@ -256,8 +256,8 @@ void px_scene_bounds(px_scene *scene) {
         if (!px_finite3(p))
             continue;
         for (int c = 0; c < 3; c++) {
-            scene->low[c] = any ? fminf(scene->low[c], p[c]) : p[c];
-            scene->high[c] = any ? fmaxf(scene->high[c], p[c]) : p[c];
+            scene->low[c] = any ? px_fminf(scene->low[c], p[c]) : p[c];
+            scene->high[c] = any ? px_fmaxf(scene->high[c], p[c]) : p[c];
         }
         any = true;
     }

@@ -116,7 +116,7 @@ static pelt_result set_times(sheet *s) {
     } else {
         double first;
         PX_TRY(start_time(s, &first));
-        double end = fmax(animation->end, first);
+        double end = px_fmax(animation->end, first);
         s->panel_count = desc->columns * desc->rows;
         for (uint32_t p = 0; p < s->panel_count; p++)
             s->times[p] = first + (end - first) * p / s->panel_count;

@@ -54,7 +54,7 @@ static int compare(const void *a, const void *b) {
 /* Lines hit few faces, so insertion sort is fastest; in degenerate meshes a line may hit thousands. */
 static void sort(uint32_t *values, uint32_t count) {
     if (count > 24) {
-        qsort(values, count, sizeof *values, compare);
+        px_sort(values, count, sizeof *values, compare);
         return;
     }
     for (uint32_t i = 1; i < count; i++) {

@@ -20,7 +20,7 @@ static void place(px_grid *grid, const float low[3], const float high[3]) {
 px_grid px_grid_around(const float low[3], const float high[3], uint32_t resolution) {
     assert(resolution >= 1 && resolution <= PX_GRID_MAX - 2);
     px_grid grid;
-    double longest = fmax(extent(low, high, 0), fmax(extent(low, high, 1), extent(low, high, 2)));
+    double longest = px_fmax(extent(low, high, 0), px_fmax(extent(low, high, 1), extent(low, high, 2)));
     double side = longest > 0 ? longest / (resolution - CLEARANCE) : 1;
     for (uint32_t c = 0; c < 3; c++) {
         grid.cell[c] = side;
@@ -37,7 +37,7 @@ px_grid px_grid_of_size(const float low[3], const float high[3], const uint32_t 
         assert(size[c] >= 3 && size[c] <= PX_GRID_MAX);
         grid.size[c] = size[c];
         grid.cell[c] = extent(low, high, c) / (size[c] - 2 - CLEARANCE);
-        longest = fmax(longest, grid.cell[c]);
+        longest = px_fmax(longest, grid.cell[c]);
     }
     for (uint32_t c = 0; c < 3; c++) /* flat box: use the longest side of a cell */
         if (!(grid.cell[c] > 0))

@@ -258,7 +258,7 @@ static void join(const splitter *s, uint32_t block, uint32_t other, uint32_t sid
             contacts[k].count++;
     }
     s->neighbours[block][side] = s->neighbours[other][side ^ 1] = PELT_NONE;
-    qsort(contacts, contact_count, sizeof *contacts, compare_contacts);
+    px_sort(contacts, contact_count, sizeof *contacts, compare_contacts);
     for (uint32_t k = 0; k < contact_count; k++) {
         uint32_t *a = &s->neighbours[contacts[k].a][side], *b = &s->neighbours[contacts[k].b][side ^ 1];
         if (*a == PELT_NONE && *b == PELT_NONE) {

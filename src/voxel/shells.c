@@ -119,7 +119,7 @@ static bool is_inside_out(const shell *s, const double middle[3], double sign) {
     double volume = s->volume;
     for (uint32_t c = 0; c < 3; c++)
         volume -= (0.5 * ((double)s->low[c] + s->high[c]) - middle[c]) * s->normals[c] / 3;
-    return sign * volume < -CLEAR_VOLUME * pow(s->area, 1.5) && px_length3(s->normals) < LARGE_HOLE * s->area;
+    return sign * volume < -CLEAR_VOLUME * px_pow(s->area, 1.5) && px_length3(s->normals) < LARGE_HOLE * s->area;
 }
 
 /* True when the winding number, at a vertex of this shell, of the shells whose boxes contain its box exceeds ½. Solid
@@ -142,8 +142,8 @@ static bool is_enclosed(const shells *s, uint32_t id, double sign) {
         double volume = corners_from(s->soup, t, at, p);
         for (uint32_t k = 0; k < 3; k++)
             l[k] = px_length3(p[k]);
-        sum += atan2(volume, l[0] * l[1] * l[2] + px_dot3d(p[0], p[1]) * l[2] + px_dot3d(p[1], p[2]) * l[0] +
-                                 px_dot3d(p[2], p[0]) * l[1]);
+        sum += px_atan2(volume, l[0] * l[1] * l[2] + px_dot3d(p[0], p[1]) * l[2] + px_dot3d(p[1], p[2]) * l[0] +
+                                    px_dot3d(p[2], p[0]) * l[1]);
     }
     return sign * sum > 3.14159265358979323846; /* the half angles add up to 2π for winding number 1 */
 }

@@ -17,7 +17,7 @@ void px_lattice_point(const px_grid *grid, const float position[3], int32_t poin
     double steps = (double)((size_t)1 << px_lattice_shift(grid));
     for (uint32_t c = 0; c < 3; c++) {
         double at = floor((position[c] - grid->origin[c]) / grid->cell[c] * steps + 0.5);
-        point[c] = (int32_t)fmax(0, fmin(at, grid->size[c] * steps));
+        point[c] = (int32_t)px_fmax(0, px_fmin(at, grid->size[c] * steps));
     }
 }
 

@@ -145,8 +145,8 @@ static bool paint_cells(const px_grid *grid, const px_voxel_paint *paint, uint32
     }
     low = ceil((low - grid->origin[0]) / grid->cell[0] - 0.5);
     high = floor((high - grid->origin[0]) / grid->cell[0] - 0.5);
-    *first = (uint32_t)fmin(fmax(low, 1), grid->size[0] - 1.0);
-    *end = (uint32_t)fmin(fmax(high + 1, 1), grid->size[0] - 1.0);
+    *first = (uint32_t)px_fmin(px_fmax(low, 1), grid->size[0] - 1.0);
+    *end = (uint32_t)px_fmin(px_fmax(high + 1, 1), grid->size[0] - 1.0);
     return *first < *end;
 }
 

@@ -124,7 +124,7 @@ static void tell(const px_edit *edit, const pelt_skin *skin, pelt_weights_report
         double change = edit->fixed[r] ? 0 : row_change(edit, r);
         report->vertex_count += !edit->fixed[r];
         report->changed_count += change > WEIGHT_TOLERANCE;
-        report->change_max = fmax(report->change_max, change);
+        report->change_max = px_fmax(report->change_max, change);
         sum += change;
     }
     report->change_mean = report->vertex_count ? sum / report->vertex_count : 0;

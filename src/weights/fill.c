@@ -80,7 +80,7 @@ static pelt_result make_system(px_arena *arena, const float *positions, const do
     for (size_t r = 0; r < row_count; r++)
         for (size_t e = n->offsets[r]; e < n->offsets[r + 1]; e++) {
             double length = px_row_distance(positions, r, n->items[e]);
-            s->conductances[e] = mean > 0 ? mean / fmax(length, MIN_EDGE_RATIO * mean) : 1;
+            s->conductances[e] = mean > 0 ? mean / px_fmax(length, MIN_EDGE_RATIO * mean) : 1;
         }
 
     for (uint32_t r = 0; r < row_count; r++) {
@@ -94,7 +94,7 @@ static pelt_result make_system(px_arena *arena, const float *positions, const do
             spread += s->conductances[e] * length * length;
         }
         if (lengths && lengths[r] > 0) {
-            s->screens[s->count] = fmax(spread / (4 * lengths[r] * lengths[r]), MIN_SCREEN * s->diagonal[s->count]);
+            s->screens[s->count] = px_fmax(spread / (4 * lengths[r] * lengths[r]), MIN_SCREEN * s->diagonal[s->count]);
             if (n->offsets[r] == n->offsets[r + 1]) /* no neighbours: its own weights */
                 s->screens[s->count] = 1;
         }

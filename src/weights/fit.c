@@ -95,9 +95,9 @@ static double weigh(fit *f) {
             off += fabs(sum.weights[e] - own);
             found += own;
         }
-        off += fmax(1 - found, 0);
-        most = fmax(most, off);
-        f->shares[s] = 1 / fmax(off, MIN_RESIDUAL);
+        off += px_fmax(1 - found, 0);
+        most = px_fmax(most, off);
+        f->shares[s] = 1 / px_fmax(off, MIN_RESIDUAL);
         for (int c = 0; c < 3; c++)
             f->diagonal[sample->rows[c]] += f->shares[s] * sample->corners[c] * sample->corners[c];
     }

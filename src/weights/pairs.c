@@ -196,7 +196,7 @@ pelt_result px_mirror_joints(pelt_context *context, const pelt_skeleton *skeleto
         if (sides)
             sides[j] = PX_SIDE_NONE;
     }
-    qsort(p.sorted, count, sizeof *p.sorted, compare_named);
+    px_sort(p.sorted, count, sizeof *p.sorted, compare_named);
     pelt_result result = pair_names(context, &p);
     px_free(context, p.sorted);
     if (result == PELT_OK)

@@ -12,9 +12,9 @@ static void swing(const pelt_model *model, uint32_t pose, pelt_transform *locals
     for (uint32_t j = 0; j < model->skeleton.joint_count; j++) {
         double u = fmod(0.618033988749895 * (pose + 1.0) + 0.754877666246693 * j, 1);
         double v = fmod(0.569840290998053 * (pose + 1.0) + 0.381966011250105 * j, 1);
-        double z = 2 * u - 1, r = sqrt(1 - z * z), angle = 6.283185307179586 * v, s = sin(SWING / 2);
-        const float turn[] = {(float)(s * r * cos(angle)), (float)(s * r * sin(angle)), (float)(s * z),
-                              (float)cos(SWING / 2)};
+        double z = 2 * u - 1, r = sqrt(1 - z * z), angle = 6.283185307179586 * v, s = px_sin(SWING / 2);
+        const float turn[] = {(float)(s * r * px_cos(angle)), (float)(s * r * px_sin(angle)), (float)(s * z),
+                              (float)px_cos(SWING / 2)};
         locals[j] = model->skeleton.rest[j];
         px_rotation rest = px_rotation_of(model->skeleton.rest[j].rotation), own = px_rotation_of(turn);
         px_rotation_store(px_rotation_mul(rest, own), locals[j].rotation);
@@ -35,7 +35,7 @@ pelt_result px_edit_poses_make(px_edit *edit, uint32_t count, px_edit_poses *out
     out->diagonal = px_box(out->positions, mesh->weld.count, low, high);
     double length = 0;
     for (uint32_t m = 0; m < model->motion_count; m++)
-        length += fmax((double)(model->motions[m].end - model->motions[m].start), 0);
+        length += px_fmax((double)(model->motions[m].end - model->motions[m].start), 0);
     for (uint32_t p = 0; p < count; p++) {
         if (length < PX_STILL_SECONDS) {
             swing(model, p, locals);
@@ -43,7 +43,7 @@ pelt_result px_edit_poses_make(px_edit *edit, uint32_t count, px_edit_poses *out
             double at = (p + 0.5) / count * length;
             uint32_t m = 0;
             while (m + 1 < model->motion_count && at > (double)(model->motions[m].end - model->motions[m].start))
-                at -= fmax((double)(model->motions[m].end - model->motions[m].start), 0), m++;
+                at -= px_fmax((double)(model->motions[m].end - model->motions[m].start), 0), m++;
             pelt_motion_sample(model, &model->motions[m], model->motions[m].start + (float)at, locals, NULL);
         }
         pelt_skeleton_globals(&model->skeleton, locals, globals);

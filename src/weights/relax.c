@@ -21,7 +21,7 @@ static double distance(const relaxing *r, size_t row, const px_weight_sum *a, co
     for (uint32_t e = 0; e < b->count; e++)
         px_edit_poses_add(&r->poses, row, b->bones[e], b->weights[e], moved);
     for (size_t p = 0; p < r->poses.count; p++)
-        most = fmax(most, moved[p][0] * moved[p][0] + moved[p][1] * moved[p][1] + moved[p][2] * moved[p][2]);
+        most = px_fmax(most, moved[p][0] * moved[p][0] + moved[p][1] * moved[p][1] + moved[p][2] * moved[p][2]);
     return sqrt(most);
 }
 

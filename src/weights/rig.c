@@ -63,8 +63,8 @@ static pelt_result copy_motion(px_arena *arena, const pelt_motion *from, const u
         if (track.joint == PELT_NONE || track.path == PELT_PATH_WEIGHTS)
             continue;
         PX_TRY(px_track_copy(arena, &track));
-        to->start = fminf(to->start, track.times[0]);
-        to->end = fmaxf(to->end, track.times[track.key_count - 1]);
+        to->start = px_fminf(to->start, track.times[0]);
+        to->end = px_fmaxf(to->end, track.times[track.key_count - 1]);
         to->tracks[to->track_count++] = track;
     }
     return PELT_OK;

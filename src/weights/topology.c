@@ -305,7 +305,7 @@ static pelt_result list_seeds(px_arena *arena, const half_edges *h, const px_sym
         double y = (double)query->positions[3 * (size_t)b + query->plane.axis] - query->plane.at;
         (*out)[(*count)++] = (seed){shells[a], e, (float)(fabs(x) + fabs(y))};
     }
-    qsort(*out, *count, sizeof **out, compare_seeds);
+    px_sort(*out, *count, sizeof **out, compare_seeds);
     return PELT_OK;
 }
 

@@ -247,7 +247,7 @@ static pelt_result match_block(void *user, size_t first, size_t count, size_t bl
         row_place(&t->target, row, p);
         if (!px_surface_nearest(&t->tree, p, limit, NULL, NULL, &nearest))
             continue;
-        double detour = fmin(limit, DETOUR_FACTOR * nearest.distance + DETOUR_SLACK * t->diagonal);
+        double detour = px_fmin(limit, DETOUR_FACTOR * nearest.distance + DETOUR_SLACK * t->diagonal);
         if (!px_surface_nearest(&t->tree, p, detour, faces_alike, &s, &found)) {
             if (nearest.distance > ANY_SIDE_RATIO * limit)
                 continue;
@@ -271,7 +271,7 @@ static pelt_result nearest_block(void *user, size_t first, size_t count, size_t 
         row_place(&t->target, row, p);
         if (t->shell_matches[t->shells[row]] == 0 && px_surface_nearest(&t->tree, p, INFINITY, NULL, NULL, &found)) {
             take_weights(t, row, &found);
-            t->lengths[row] = has_weights(t, row) ? fmax(found.distance, 1e-6 * t->diagonal) : 0;
+            t->lengths[row] = has_weights(t, row) ? px_fmax(found.distance, 1e-6 * t->diagonal) : 0;
         }
     }
     return PELT_OK;
@@ -324,7 +324,7 @@ static pelt_result sample_block(void *user, size_t first, size_t count, size_t b
                              (double)t->target.positions[3 * (size_t)rows[(e + 1) % 3] + c];
                 square += off * off;
             }
-            longest = fmax(longest, square);
+            longest = px_fmax(longest, square);
         }
         bool matched = s->levels[t->shells[rows[0]]] && t->known[rows[0]] && t->known[rows[1]] && t->known[rows[2]];
         if (!matched || found.distance > SAMPLE_RATIO * sqrt(longest))
@@ -384,7 +384,7 @@ static void tell_matches(const transfer *t, pelt_transfer_report *report) {
     for (uint32_t r = 0; r < t->table.row_count; r++)
         if (t->known[r]) {
             sum += t->distances[r] * scale;
-            report->distance_max = fmax(report->distance_max, t->distances[r] * scale);
+            report->distance_max = px_fmax(report->distance_max, t->distances[r] * scale);
         }
     report->distance_mean = report->matched_count ? sum / report->matched_count : 0;
     if (report->matched_count == 0)
@@ -433,7 +433,7 @@ static pelt_result check(const transfer *t) {
 static pelt_result run(transfer *t, pelt_transfer_report *report) {
     bool rest, own = px_carry_keeps(t->from, t->to, t->desc->skeleton);
     PX_TRY(check(t));
-    t->cosine = cos(t->desc->angle * 3.14159265358979323846 / 180);
+    t->cosine = px_cos(t->desc->angle * 3.14159265358979323846 / 180);
     t->from_mesh = t->from->mesh;
     PX_TRY(px_weight_classes(t->arena, t->from, &t->from_mesh.weld));
     PX_TRY(pelt_model_weld(t->context, t->to));
