@@ -101,6 +101,9 @@ static int make_files(void **state) {
     uint8_t *alembic = get_file("../fuzz/corpus/abc/transforms.abc", &size);
     put_file("move.abc", alembic, size);
     free(alembic);
+    uint8_t *fbx = get_file("../fuzz/corpus/fbx/strip_7400.fbx", &size);
+    put_file("strip.fbx", fbx, size);
+    free(fbx);
     return 0;
 }
 
@@ -140,25 +143,16 @@ typedef struct format_case {
 } format_case;
 
 static const format_case formats[] = {
-    {"rig.glb", NULL, "out.glb", NULL, NULL, NULL},
-    {"rig.gltf", NULL, "out.gltf", "out.bin", NULL, NULL},
-    {"mesh.obj", NULL, "out.obj", NULL, NULL, NULL},
-    {"mesh.ply", NULL, "out.ply", NULL, NULL, NULL},
-    {"mesh.obj", "clip.pc2", "out.pc2", NULL, NULL, NULL},
-    {"mesh.obj", "clip.mdd", "out.mdd", NULL, NULL, NULL},
-    {"clip.pc2", NULL, "out.mdd", NULL, NULL, NULL},
-    {"frame_%d.obj", NULL, "out.pc2", NULL, NULL, NULL},
-    {"mesh.obj", "clip.pc2", "out.glb", NULL, NULL, NULL},
-    {"move.abc", NULL, "out.obj", NULL, NULL, NULL},
-    {"move.abc", NULL, "out.pc2", NULL, NULL, NULL},
-    {"rig.bvh", NULL, "out.bvh", NULL, NULL, NULL},
-    {"s.asf", NULL, NULL, NULL, NULL, NULL},
-    {"s.asf", "t.amc", "out.bvh", NULL, NULL, NULL},
-    {"t.amc", NULL, "out.glb", NULL, NULL, NULL},
-    {"rig.glb", NULL, "out.glb", NULL, "z", NULL},
-    {"mesh.obj", "clip.pc2", "out.pc2", NULL, "z", NULL},
-    {"s.asf", "t.amc", "out.bvh", NULL, "x", NULL},
-    {"apart.gltf", NULL, "out.glb", NULL, NULL, "auto"},
+    {"rig.glb", NULL, "out.glb", NULL, NULL, NULL},         {"rig.gltf", NULL, "out.gltf", "out.bin", NULL, NULL},
+    {"mesh.obj", NULL, "out.obj", NULL, NULL, NULL},        {"mesh.ply", NULL, "out.ply", NULL, NULL, NULL},
+    {"mesh.obj", "clip.pc2", "out.pc2", NULL, NULL, NULL},  {"mesh.obj", "clip.mdd", "out.mdd", NULL, NULL, NULL},
+    {"clip.pc2", NULL, "out.mdd", NULL, NULL, NULL},        {"frame_%d.obj", NULL, "out.pc2", NULL, NULL, NULL},
+    {"mesh.obj", "clip.pc2", "out.glb", NULL, NULL, NULL},  {"move.abc", NULL, "out.obj", NULL, NULL, NULL},
+    {"strip.fbx", NULL, "out.glb", NULL, NULL, NULL},       {"move.abc", NULL, "out.pc2", NULL, NULL, NULL},
+    {"rig.bvh", NULL, "out.bvh", NULL, NULL, NULL},         {"s.asf", NULL, NULL, NULL, NULL, NULL},
+    {"s.asf", "t.amc", "out.bvh", NULL, NULL, NULL},        {"t.amc", NULL, "out.glb", NULL, NULL, NULL},
+    {"rig.glb", NULL, "out.glb", NULL, "z", NULL},          {"mesh.obj", "clip.pc2", "out.pc2", NULL, "z", NULL},
+    {"s.asf", "t.amc", "out.bvh", NULL, "x", NULL},         {"apart.gltf", NULL, "out.glb", NULL, NULL, "auto"},
     {"apart.gltf", NULL, "out.glb", NULL, "z", "Walk+Nod"},
 };
 
@@ -541,8 +535,9 @@ static void cut_anywhere(void **state) {
     static const struct {
         const char *name, *base;
     } files[] = {
-        {"rig.glb", NULL}, {"mesh.obj", NULL},       {"mesh.ply", NULL},       {"move.abc", NULL}, {"clip.pc2", NULL},
-        {"rig.bvh", NULL}, {"clip.pc2", "mesh.obj"}, {"clip.mdd", "mesh.obj"}, {"s.asf", NULL},    {"t.amc", "s.asf"},
+        {"rig.glb", NULL},  {"mesh.obj", NULL}, {"mesh.ply", NULL},       {"move.abc", NULL},
+        {"clip.pc2", NULL}, {"rig.bvh", NULL},  {"clip.pc2", "mesh.obj"}, {"clip.mdd", "mesh.obj"},
+        {"s.asf", NULL},    {"t.amc", "s.asf"}, {"strip.fbx", NULL},
     };
     for (size_t f = 0; f < PX_COUNT(files); f++) {
         size_t size;

@@ -117,6 +117,7 @@ extern const px_format px_format_gltf;
 extern const px_format px_format_obj;
 extern const px_format px_format_ply;
 extern const px_format px_format_abc;
+extern const px_format px_format_fbx;
 extern const px_format px_format_pc2;
 extern const px_format px_format_mdd;
 extern const px_format px_format_bvh;

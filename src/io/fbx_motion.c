@@ -1,0 +1,395 @@
+/* Curves of FBX files become motions: see fbx.h.
+ *
+ * A stack is a motion. Curves hold Euler angles and cubic pieces, which tracks cannot: nodes are sampled at the file's frame rate. Keys of one
+ * stack lie at many times; all tracks of a motion share the sampled ones. Only the first layer of a stack is read.
+ */
+#include "io/fbx.h"
+
+#define TICKS          46186158000.0 /* a second */
+#define MAX_FRAMES     1000000.0
+#define CONSTANT       2u /* interpolation in the flags of a key */
+#define LINEAR         4u
+#define CUBIC          8u
+#define NEXT_VALUE     0x100u /* CONSTANT: the value of the next key */
+#define WEIGHTED_RIGHT 0x1000000u
+#define WEIGHTED_NEXT  0x2000000u
+
+typedef struct key {
+    double time, value;               /* seconds */
+    uint32_t flags;                   /* of the piece to the next key */
+    double right, next_left;          /* slopes at its ends, per second */
+    double right_weight, next_weight; /* of the control points, of the piece's length */
+} key;
+
+typedef struct curve {
+    key *keys; /* [count]; 0: a constant */
+    size_t count;
+    double value; /* without keys */
+} curve;
+
+/* ---- Curves ---------------------------------------------------------------------------------------------------- */
+
+/* Attributes are shared: each stands for KeyAttrRefCount keys, and has four numbers: slopes, two weights in 16 bits each, velocities. */
+static pelt_result read_attributes(px_fbx *fbx, const px_fbx_node *node, curve *out) {
+    double *flags, *data, *counts;
+    size_t flag_count, data_count, count_count, k = 0;
+    const px_fbx_node *array = px_fbx_child(node, "KeyAttrDataFloat");
+    bool text = px_fbx_at(array, 0) && px_fbx_at(array, 0)->type == 't';
+    PX_TRY(px_fbx_numbers(fbx, px_fbx_child(node, "KeyAttrFlags"), &flags, &flag_count));
+    PX_TRY(px_fbx_numbers(fbx, array, &data, &data_count));
+    PX_TRY(px_fbx_numbers(fbx, px_fbx_child(node, "KeyAttrRefCount"), &counts, &count_count));
+    for (size_t a = 0; a < flag_count && a < count_count; a++)
+        for (double n = 0; n < counts[a] && k < out->count; n++, k++) {
+            key *at = &out->keys[k];
+            at->flags = flags[a] >= 0 && flags[a] <= UINT32_MAX ? (uint32_t)flags[a] : 0;
+            if (4 * a + 3 >= data_count)
+                continue;
+            const double *d = data + 4 * a;
+            uint32_t packed =
+                text ? (d[2] >= 0 && d[2] <= UINT32_MAX ? (uint32_t)d[2] : 0) : px_float_bits((float)d[2]);
+            at->right = isfinite(d[0]) ? d[0] : 0;
+            at->next_left = isfinite(d[1]) ? d[1] : 0;
+            at->right_weight = at->flags & WEIGHTED_RIGHT ? (packed & 0xFFFF) / 9999.0 : 1.0 / 3;
+            at->next_weight = at->flags & WEIGHTED_NEXT ? (packed >> 16) / 9999.0 : 1.0 / 3;
+        }
+    return PELT_OK;
+}
+
+static pelt_result read_curve(px_fbx *fbx, const px_fbx_node *node, curve *out) {
+    double *times, *values;
+    size_t time_count, value_count;
+    PX_TRY(px_fbx_numbers(fbx, px_fbx_child(node, "KeyTime"), &times, &time_count));
+    PX_TRY(px_fbx_numbers(fbx, px_fbx_child(node, "KeyValueFloat"), &values, &value_count));
+    size_t count = px_min_size(time_count, value_count);
+    if (!(out->keys = PX_NEW(fbx->arena, key, count)))
+        return PELT_ERROR_MEMORY;
+    for (size_t k = 0; k < count; k++) {
+        double time = times[k] / TICKS;
+        if (!isfinite(values[k]) || !isfinite(time) || (out->count && time <= out->keys[out->count - 1].time))
+            continue; /* keys that are out of order */
+        out->keys[out->count++] =
+            (key){.time = time, .value = values[k], .flags = LINEAR, .right_weight = 1.0 / 3, .next_weight = 1.0 / 3};
+    }
+    return out->count == count ? read_attributes(fbx, node, out) : PELT_OK;
+}
+
+/* The cubic Bézier curve through times 0, a, 1 − b, 1: the parameter at which it has this time. */
+static double bezier_parameter(double time, double a, double b) {
+    double low = 0, high = 1;
+    for (int i = 0; i < 40; i++) {
+        double s = (low + high) / 2, r = 1 - s;
+        if (3 * r * r * s * a + 3 * r * s * s * (1 - b) + s * s * s < time)
+            low = s;
+        else
+            high = s;
+    }
+    return (low + high) / 2;
+}
+
+static double cubic(const key *left, const key *right, double time) {
+    double length = right->time - left->time, a = left->right_weight, b = left->next_weight;
+    double s = a == 1.0 / 3 && b == 1.0 / 3 ? time / length : bezier_parameter(time / length, a, b), r = 1 - s;
+    double from = left->value + left->right * a * length, to = right->value - left->next_left * b * length;
+    return r * r * r * left->value + 3 * r * r * s * from + 3 * r * s * s * to + s * s * s * right->value;
+}
+
+static double curve_at(const curve *c, double time) {
+    if (c->count == 0)
+        return c->value;
+    size_t low = 0, high = c->count; /* keys[low].time ≤ time < keys[high].time */
+    if (time <= c->keys[0].time)
+        return c->keys[0].value;
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+        *(c->keys[middle].time <= time ? &low : &high) = middle;
+    }
+    const key *left = &c->keys[low], *right = left + 1;
+    if (high == c->count)
+        return left->value;
+    if (left->flags & CONSTANT)
+        return left->flags & NEXT_VALUE ? right->value : left->value;
+    if (left->flags & CUBIC)
+        return cubic(left, right, time - left->time);
+    return left->value + (right->value - left->value) * (time - left->time) / (right->time - left->time);
+}
+
+/* ---- Channels -------------------------------------------------------------------------------------------------- */
+
+/* What animates a node: three curves each of translation, rotation and scale. */
+typedef struct node_curves {
+    uint32_t joint;
+    curve curves[3][3];
+} node_curves;
+
+/* What animates a blend shape channel. */
+typedef struct channel_curve {
+    const px_fbx_object *channel;
+    curve curve;
+} channel_curve;
+
+typedef struct stack {
+    px_fbx *fbx;
+    px_buffer nodes;    /* node_curves */
+    px_buffer channels; /* channel_curve */
+    double start, end;  /* of all keys */
+} stack;
+
+static void include_keys(stack *s, const curve *c) {
+    if (c->count && c->keys[0].time < s->start)
+        s->start = c->keys[0].time;
+    if (c->count && c->keys[c->count - 1].time > s->end)
+        s->end = c->keys[c->count - 1].time;
+}
+
+/* The curve of a component ("d|X") of a curve node; without one its constant, if it has that. */
+static pelt_result read_component(stack *s, const px_fbx_object *node, const char *name, curve *out) {
+    for (uint32_t l = 0; l < s->fbx->link_count; l++) {
+        const px_fbx_link *link = &s->fbx->links[l];
+        if (link->parent == node && link->property.data && px_text_is(link->property, name) &&
+            px_fbx_is(link->child, "AnimationCurve", NULL)) {
+            PX_TRY(read_curve(s->fbx, link->child->node, out));
+            include_keys(s, out);
+            return PELT_OK;
+        }
+    }
+    px_fbx_property(node, name, &out->value, 1);
+    return PELT_OK;
+}
+
+static node_curves *curves_of(stack *s, const px_fbx_object *model) {
+    node_curves *list = (node_curves *)(void *)s->nodes.data;
+    for (size_t n = 0; n < s->nodes.size / sizeof *list; n++)
+        if (list[n].joint == model->joint)
+            return &list[n];
+    node_curves new = {.joint = model->joint};
+    for (int c = 0; c < 3; c++) {
+        new.curves[0][c].value = model->frame.translation[c];
+        new.curves[1][c].value = model->frame.turn[c];
+        new.curves[2][c].value = model->frame.scale[c];
+    }
+    px_buffer_add(&s->nodes, &new, sizeof new);
+    return s->nodes.failed ? NULL : (node_curves *)(void *)(s->nodes.data + s->nodes.size) - 1;
+}
+
+static pelt_result read_target(stack *s, const px_fbx_object *curve_node, const px_fbx_link *link) {
+    static const char *const paths[] = {"Lcl Translation", "Lcl Rotation", "Lcl Scaling"}, *const axes[] = {
+                                                                                               "d|X", "d|Y", "d|Z"};
+    if (px_fbx_is(link->parent, "Deformer", "BlendShapeChannel") && px_text_is(link->property, "DeformPercent")) {
+        channel_curve new = {.channel = link->parent};
+        PX_TRY(read_component(s, curve_node, "d|DeformPercent", &new.curve));
+        px_buffer_add(&s->channels, &new, sizeof new);
+        return s->channels.failed ? PELT_ERROR_MEMORY : PELT_OK;
+    }
+    for (int p = 0; p < 3; p++)
+        if (px_fbx_is(link->parent, "Model", NULL) && link->parent->joint != PELT_NONE &&
+            px_text_is(link->property, paths[p])) {
+            node_curves *node = curves_of(s, link->parent);
+            if (!node)
+                return PELT_ERROR_MEMORY;
+            for (int c = 0; c < 3; c++)
+                PX_TRY(read_component(s, curve_node, axes[c], &node->curves[p][c]));
+        }
+    return PELT_OK;
+}
+
+static pelt_result read_layer(stack *s, const px_fbx_object *layer) {
+    for (px_fbx_object *node = NULL; (node = px_fbx_next_child(s->fbx, layer, "AnimationCurveNode", NULL, node));)
+        for (uint32_t l = 0; l < s->fbx->link_count; l++)
+            if (s->fbx->links[l].child == node && s->fbx->links[l].property.data)
+                PX_TRY(read_target(s, node, &s->fbx->links[l]));
+    return PELT_OK;
+}
+
+/* Nodes that do not inherit the scale of an animated parent change with it. */
+static pelt_result include_unscaled(stack *s) {
+    for (uint32_t j = 0; j < s->fbx->read->model->skeleton.joint_count; j++) {
+        const px_fbx_object *node = s->fbx->joints[j];
+        const node_curves *list = (const node_curves *)(const void *)s->nodes.data;
+        bool animated = false;
+        for (size_t n = 0; node->frame.unscaled && n < s->nodes.size / sizeof *list; n++)
+            animated |= list[n].joint == node->above->joint && list[n].curves[2][0].count > 0;
+        if (animated && !curves_of(s, node))
+            return PELT_ERROR_MEMORY;
+    }
+    return PELT_OK;
+}
+
+/* ---- Motions --------------------------------------------------------------------------------------------------- */
+
+/* Adds a track unless its values are those of the rest pose in every frame; equal values become one key. */
+static void add_track(pelt_motion *motion, pelt_track track, const float *rest) {
+    bool constant = true;
+    for (size_t v = track.width; constant && v < (size_t)track.key_count * track.width; v++)
+        constant = track.values[v] == track.values[v - track.width];
+    if (constant && memcmp(track.values, rest, track.width * sizeof *rest) == 0)
+        return;
+    if (constant)
+        track.key_count = 1;
+    motion->tracks[motion->track_count++] = track;
+}
+
+/* Lcl Scaling of a node at a time. */
+static void scale_of(const stack *s, const px_fbx_object *model, double time, double scale[3]) {
+    const node_curves *list = (const node_curves *)(const void *)s->nodes.data;
+    memcpy(scale, model->frame.scale, sizeof model->frame.scale);
+    for (size_t n = 0; n < s->nodes.size / sizeof *list; n++)
+        for (int c = 0; c < 3 && list[n].joint == model->joint; c++)
+            scale[c] = curve_at(&list[n].curves[2][c], time);
+}
+
+static pelt_result sample_node(const stack *s, const node_curves *node, const double *seconds, const float *times,
+                               uint32_t frame_count, pelt_motion *motion) {
+    pelt_model *model = s->fbx->read->model;
+    const px_fbx_frame *frame = &s->fbx->joints[node->joint]->frame;
+    const px_fbx_object *parent = frame->unscaled ? s->fbx->joints[node->joint]->above : NULL;
+    float *translations = PX_NEW(model->memory, float, (size_t)3 * frame_count);
+    float *rotations = PX_NEW(model->memory, float, (size_t)4 * frame_count);
+    float *scales = PX_NEW(model->memory, float, (size_t)3 * frame_count);
+    if (!translations || !rotations || !scales)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t k = 0; k < frame_count; k++) {
+        double values[3][3];
+        for (int p = 0; p < 3; p++)
+            for (int c = 0; c < 3; c++)
+                values[p][c] = curve_at(&node->curves[p][c], seconds[k]);
+        double above[3];
+        if (parent)
+            scale_of(s, parent, seconds[k], above);
+        pelt_transform local = px_fbx_local(frame, values[0], values[1], values[2], parent ? above : NULL);
+        float *q = rotations + (size_t)4 * k;
+        memcpy(translations + (size_t)3 * k, local.translation, sizeof local.translation);
+        memcpy(q, local.rotation, sizeof local.rotation);
+        memcpy(scales + (size_t)3 * k, local.scale, sizeof local.scale);
+        /* Consecutive quaternions get the same sign: some players do not choose the shorter arc. */
+        if (k && q[0] * q[-4] + q[1] * q[-3] + q[2] * q[-2] + q[3] * q[-1] < 0)
+            for (int c = 0; c < 4; c++)
+                q[c] = -q[c];
+    }
+    const pelt_transform *rest = &model->skeleton.rest[node->joint];
+    pelt_track track = {.joint = node->joint,
+                        .key_count = frame_count,
+                        .times = times,
+                        .path = PELT_PATH_TRANSLATION,
+                        .width = 3,
+                        .values = translations};
+    add_track(motion, track, rest->translation);
+    track.path = PELT_PATH_ROTATION, track.width = 4, track.values = rotations;
+    add_track(motion, track, rest->rotation);
+    track.path = PELT_PATH_SCALE, track.width = 3, track.values = scales;
+    add_track(motion, track, rest->scale);
+    return PELT_OK;
+}
+
+/* Weights of the morph targets of a joint, morphs [first, end). */
+static pelt_result sample_weights(const stack *s, const px_fbx_shape *shapes, uint32_t first, uint32_t end,
+                                  const double *seconds, const float *times, uint32_t frame_count,
+                                  pelt_motion *motion) {
+    pelt_model *model = s->fbx->read->model;
+    const channel_curve *channels = (const channel_curve *)(const void *)s->channels.data;
+    uint32_t width = end - first;
+    float *values = PX_NEW(model->memory, float, px_mul_size(width, frame_count)),
+          *rest = PX_NEW(s->fbx->arena, float, width);
+    bool animated = false;
+    if (!values || !rest)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t m = first; m < end; m++) {
+        const curve *moves = NULL;
+        for (size_t c = 0; c < s->channels.size / sizeof *channels; c++)
+            if (channels[c].channel == shapes[m].channel)
+                moves = &channels[c].curve;
+        animated |= moves != NULL;
+        rest[m - first] = model->morphs.morphs[m].weight;
+        for (uint32_t k = 0; k < frame_count; k++)
+            values[(size_t)k * width + m - first] =
+                moves ? (float)px_fbx_shape_weight(&shapes[m], curve_at(moves, seconds[k])) : rest[m - first];
+    }
+    if (!animated)
+        return PELT_OK;
+    pelt_track track = {.joint = model->morphs.morphs[first].joint,
+                        .path = PELT_PATH_WEIGHTS,
+                        .width = width,
+                        .key_count = frame_count,
+                        .times = times,
+                        .values = values};
+    add_track(motion, track, rest);
+    return PELT_OK;
+}
+
+static pelt_result sample(const stack *s, const px_fbx_shape *shapes, pelt_motion *motion) {
+    px_fbx *fbx = s->fbx;
+    pelt_model *model = fbx->read->model;
+    const node_curves *nodes = (const node_curves *)(const void *)s->nodes.data;
+    size_t node_count = s->nodes.size / sizeof *nodes;
+    double steps = floor((s->end - s->start) * fbx->fps + 1e-3);
+    if (!(steps < MAX_FRAMES) || !isfinite((float)s->start))
+        return px_fail(fbx->context, PELT_ERROR_INPUT, "the animation '%s' has keys from %g to %g seconds: too long",
+                       motion->name, s->start, s->end);
+    bool rest_of_frame = s->end - s->start - steps / fbx->fps > 1e-3 / fbx->fps;
+    uint32_t frame_count = (uint32_t)steps + 1 + rest_of_frame;
+    double *seconds = PX_NEW(fbx->arena, double, frame_count);
+    float *times = PX_NEW(model->memory, float, frame_count);
+    motion->tracks = PX_NEW(model->memory, pelt_track, 3 * node_count + model->skeleton.joint_count);
+    if (!seconds || !times || !motion->tracks)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t k = 0; k < frame_count; k++) {
+        seconds[k] = k + 1 == frame_count ? s->end : s->start + k / fbx->fps;
+        times[k] = (float)(seconds[k] - s->start);
+        if (k && times[k] <= times[k - 1])
+            return px_fail(fbx->context, PELT_ERROR_INPUT, "the animation '%s' has too many frames", motion->name);
+    }
+    for (size_t n = 0; n < node_count; n++)
+        PX_TRY(sample_node(s, &nodes[n], seconds, times, frame_count, motion));
+    for (uint32_t first = 0, end; first < model->morphs.morph_count; first = end) {
+        for (end = first;
+             end < model->morphs.morph_count && model->morphs.morphs[end].joint == model->morphs.morphs[first].joint;)
+            end++;
+        PX_TRY(sample_weights(s, shapes, first, end, seconds, times, frame_count, motion));
+    }
+    for (uint32_t t = 0; t < motion->track_count; t++) /* constant tracks have one key, at 0 */
+        if (motion->tracks[t].key_count > 1)
+            motion->end = times[frame_count - 1];
+    return PELT_OK;
+}
+
+static pelt_result read_stack(stack *s, const px_fbx_object *object, const px_fbx_shape *shapes, pelt_motion *motion) {
+    px_fbx_object *layer = px_fbx_next_child(s->fbx, object, "AnimationLayer", NULL, NULL);
+    if (!layer)
+        return PELT_OK;
+    if (!(motion->name = px_fbx_name(s->fbx, object->name)))
+        return PELT_ERROR_MEMORY;
+    if (px_fbx_next_child(s->fbx, object, "AnimationLayer", NULL, layer))
+        px_log(s->fbx->context, PELT_LOG_WARNING, "the animation '%s' has several layers; only the first is read",
+               motion->name);
+    PX_TRY(read_layer(s, layer));
+    PX_TRY(include_unscaled(s));
+    return s->end >= s->start ? sample(s, shapes, motion) : PELT_OK;
+}
+
+pelt_result px_fbx_read_motions(px_fbx *fbx, const px_fbx_shape *shapes) {
+    pelt_model *model = fbx->read->model;
+    uint32_t count = 0;
+    for (uint32_t o = 0; o < fbx->object_count; o++)
+        count += px_fbx_is(&fbx->objects[o], "AnimationStack", NULL);
+    if (!(model->motions = PX_NEW(model->memory, pelt_motion, count)))
+        return PELT_ERROR_MEMORY;
+    /* In the order of the file. */
+    const px_fbx_node *objects = px_fbx_child(fbx->root, "Objects");
+    for (const px_fbx_node *node = objects ? objects->first : NULL; node; node = node->next)
+        for (uint32_t o = 0; px_text_is(node->name, "AnimationStack") && o < fbx->object_count; o++) {
+            if (fbx->objects[o].node != node)
+                continue;
+            stack s = {.fbx = fbx,
+                       .nodes.context = fbx->context,
+                       .channels.context = fbx->context,
+                       .start = INFINITY,
+                       .end = -INFINITY};
+            pelt_motion motion = {0};
+            pelt_result result = read_stack(&s, &fbx->objects[o], shapes, &motion);
+            px_buffer_free(&s.nodes);
+            px_buffer_free(&s.channels);
+            PX_TRY(result);
+            if (motion.track_count)
+                model->motions[model->motion_count++] = motion;
+        }
+    return PELT_OK;
+}
