@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pelt_load_desc desc = fuzz_load_desc(choice);
     pelt_model *model;
     if (fuzz_done(context, pelt_load_memory(context, data, size, "fuzz.fbx", &desc, &model)))
-        fuzz_use(context, model, "fuzz.glb", choice);
+        fuzz_use(context, model, choice & 1 ? "fuzz.fbx" : "fuzz.glb", choice);
     pelt_model_destroy(model);
     pelt_context_destroy(context);
     return 0;

@@ -4,6 +4,7 @@
 
 #include "core/core.h"
 #include "io/inflate.h"
+#include "io/io.h"
 
 /* ---- Helpers ------------------------------------------------------------------------------------------------ */
 
@@ -88,6 +89,42 @@ static void units_can_be_given(void **state) {
     test_end(&test);
 }
 
+/* What is written comes back: parts, bones, shapes, and every vertex at any time. */
+static void written_files_come_back(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = read_file(&test, files[0], NULL), *again;
+    px_buffer bytes = {.context = test.context};
+    test_ok(&test, px_save_memory(test.context, model, "again.fbx", NULL, &bytes));
+    test_ok(&test, pelt_load_memory(test.context, bytes.data, bytes.size, "again.fbx", NULL, &again));
+    assert_int_equal(again->mesh.vertex_count, model->mesh.vertex_count);
+    assert_int_equal(again->mesh.points.count, model->mesh.points.count);
+    assert_int_equal(again->mesh.polygon_count, model->mesh.polygon_count);
+    assert_int_equal(again->mesh.part_count, 2);
+    assert_string_equal(again->mesh.parts[1].material, "blue");
+    assert_int_equal(again->skeleton.joint_count, 3);
+    assert_string_equal(again->skeleton.names[2], "upper");
+    assert_int_equal(again->skin.bone_count, 2);
+    assert_int_equal(again->morphs.morph_count, 2);
+    assert_string_equal(again->motions[0].name, "wave");
+    for (int k = 0; k <= 20; k++) {
+        float a[64][3], b[64][3], time = (float)k / 20;
+        test_ok(&test,
+                pelt_model_pose(test.context, model, &model->motions[0], time, PELT_SKINNING_LINEAR, a[0], NULL));
+        test_ok(&test,
+                pelt_model_pose(test.context, again, &again->motions[0], time, PELT_SKINNING_LINEAR, b[0], NULL));
+        for (uint32_t i = 0; i < model->mesh.vertex_count; i++)
+            for (int c = 0; c < 3; c++)
+                if (fabsf(a[i][c] - b[i][c]) > 2e-5f)
+                    fail_msg("vertex %u at %g s: %g, should be %g", i, (double)time, (double)b[i][c], (double)a[i][c]);
+    }
+    pelt_model_destroy(again);
+    px_buffer_free(&bytes);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 /* ---- Rejected files ----------------------------------------------------------------------------------------- */
 
 static void bad_files_are_rejected(void **state) {
@@ -153,9 +190,8 @@ static void compressed_bytes_come_back(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_forms_hold_the_same_scene),
-        cmocka_unit_test(units_can_be_given),
-        cmocka_unit_test(bad_files_are_rejected),
+        cmocka_unit_test(all_forms_hold_the_same_scene), cmocka_unit_test(units_can_be_given),
+        cmocka_unit_test(written_files_come_back),       cmocka_unit_test(bad_files_are_rejected),
         cmocka_unit_test(compressed_bytes_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* FBX reader: binary files of version 7.0 to 7.7 and text files of version 7. */
+/* FBX: reads binary files of version 7.0 to 7.7 and text files of version 7, writes binary ones of version 7.4. */
 #include "io/fbx.h"
 
 #include <pelt/measure.h>
@@ -44,7 +44,9 @@ static bool sniff(const uint8_t *data, size_t size) {
 }
 
 const px_format px_format_fbx = {
-    .info = {"FBX", "fbx", "Autodesk FBX 7, binary or text", PELT_FORMAT_READ | PELT_FORMAT_MESH | PELT_FORMAT_RIG},
+    .info = {"FBX", "fbx", "Autodesk FBX 7, binary or text",
+             PELT_FORMAT_READ | PELT_FORMAT_WRITE | PELT_FORMAT_MESH | PELT_FORMAT_RIG},
     .sniff = sniff,
     .read = read_fbx,
+    .write = px_fbx_write,
 };

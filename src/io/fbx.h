@@ -5,12 +5,15 @@
  *   fbx_mesh.c    geometries become one mesh with parts, skin and morph targets
  *   fbx_motion.c  curves become motions
  *   fbx.c         the format
+ *   fbx_write.c   writes models, with records of fbx_emit.c
  */
 #ifndef PELT_IO_FBX_H
 #define PELT_IO_FBX_H
 
 #include "core/rotation.h"
 #include "io/io.h"
+
+pelt_result px_fbx_write(const px_write *write); /* fbx_write.c */
 
 /* ---- Records (fbx_tree.c) ----------------------------------------------------------------------------------- */
 
@@ -45,7 +48,8 @@ typedef struct px_fbx {
 
     px_fbx_object *objects; /* [object_count] by id */
     uint32_t object_count;
-    px_fbx_link *links; /* [link_count] in the order of the file */
+    px_fbx_object *first_object; /* in the order of the file */
+    px_fbx_link *links;          /* [link_count] in the order of the file */
     uint32_t link_count;
     px_fbx_object **joints; /* [joint] */
     double fps;
@@ -81,6 +85,7 @@ struct px_fbx_object {
     uint32_t joint;                /* of a Model; PELT_NONE: none */
     px_fbx_frame frame;            /* of a Model with a joint */
     const px_fbx_object *above;    /* parent of a Model with a joint; NULL: a root */
+    struct px_fbx_object *next;    /* in the order of the file */
 };
 
 /* A connection: the child belongs to the parent, or sets a property of it. */

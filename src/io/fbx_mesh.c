@@ -21,6 +21,11 @@ typedef struct influence {
     double weight;
 } influence;
 
+typedef struct morph_shape {
+    pelt_morph morph;
+    px_fbx_shape shape;
+} morph_shape;
+
 /* Everything read so far, over all geometries. */
 typedef struct gathered {
     px_fbx *fbx;
@@ -30,8 +35,8 @@ typedef struct gathered {
     px_buffer parts;                    /* pelt_part */
     px_buffer bones;                    /* bone */
     px_buffer skin_bones, skin_weights; /* uint16_t, float [vertex][PELT_MAX_INFLUENCES] */
-    px_buffer morphs;                   /* pelt_morph */
-    px_buffer shapes;                   /* px_fbx_shape */
+    px_buffer morphs;                   /* morph_shape */
+    uint32_t *morph_counts;             /* [joint] */
     uint32_t vertex_count, point_count, triangle_count, polygon_count, influence_count;
     uint32_t odd_count; /* indices of layers and clusters that do not exist */
     bool normals_used, uvs_used;
@@ -464,7 +469,7 @@ static float *spread(gathered *all, const geometry *g, const pelt_affine *matrix
 }
 
 static pelt_result add_shape(gathered *all, const geometry *g, const px_fbx_object *shape, const px_fbx_shape *place,
-                             px_text name, uint32_t index) {
+                             px_text name) {
     int32_t *points;
     double *positions, *normals, percent = 0;
     size_t count, position_count, normal_count;
@@ -475,7 +480,7 @@ static pelt_result add_shape(gathered *all, const geometry *g, const px_fbx_obje
     px_fbx_property(place->channel, "DeformPercent", &percent, 1);
     pelt_morph morph = {.name = px_fbx_name(all->fbx, name),
                         .joint = g->node->joint,
-                        .index = index,
+                        .index = all->morph_counts[g->node->joint]++,
                         .first_vertex = all->vertex_count,
                         .vertex_count = g->built->mesh.vertex_count,
                         .weight = (float)px_fbx_shape_weight(place, percent),
@@ -485,13 +490,13 @@ static pelt_result add_shape(gathered *all, const geometry *g, const px_fbx_obje
     if (all->normals_used && normal_count >= 3 * count &&
         !(morph.normals = spread(all, g, &g->turn, points, normals, count)))
         return PELT_ERROR_MEMORY;
-    px_buffer_add(&all->morphs, &morph, sizeof morph);
-    px_buffer_add(&all->shapes, place, sizeof *place);
+    morph_shape both = {morph, *place};
+    px_buffer_add(&all->morphs, &both, sizeof both);
     return PELT_OK;
 }
 
 /* Shapes of a channel are full at the percentages FullWeights; between two of them their weights go from one to the next. */
-static pelt_result read_channel(gathered *all, const geometry *g, const px_fbx_object *channel, uint32_t *index) {
+static pelt_result read_channel(gathered *all, const geometry *g, const px_fbx_object *channel) {
     double *full;
     size_t full_count, count = 0;
     PX_TRY(px_fbx_numbers(all->fbx, px_fbx_child(channel->node, "FullWeights"), &full, &full_count));
@@ -505,22 +510,22 @@ static pelt_result read_channel(gathered *all, const geometry *g, const px_fbx_o
             place.before = full[n - 1];
         if (n + 1 < count && n + 1 < full_count)
             place.after = full[n + 1];
-        PX_TRY(add_shape(all, g, s, &place, count == 1 ? channel->name : s->name, (*index)++));
+        PX_TRY(add_shape(all, g, s, &place, count == 1 ? channel->name : s->name));
     }
     return PELT_OK;
 }
 
-static pelt_result read_shapes(gathered *all, const geometry *g, uint32_t *index) {
+static pelt_result read_shapes(gathered *all, const geometry *g) {
     px_fbx *fbx = all->fbx;
     for (px_fbx_object *d = NULL; (d = px_fbx_next_child(fbx, g->object, "Deformer", "BlendShape", d));)
         for (px_fbx_object *c = NULL; (c = px_fbx_next_child(fbx, d, "Deformer", "BlendShapeChannel", c));)
-            PX_TRY(read_channel(all, g, c, index));
+            PX_TRY(read_channel(all, g, c));
     return PELT_OK;
 }
 
 /* ---- Geometries ------------------------------------------------------------------------------------------------ */
 
-static pelt_result build_geometry(gathered *all, geometry *g, uint32_t *morph_index) {
+static pelt_result build_geometry(gathered *all, geometry *g) {
     g->material_count = 0;
     for (px_fbx_object *m = NULL; (m = px_fbx_next_child(all->fbx, g->node, "Material", NULL, m));)
         g->material_count++;
@@ -540,7 +545,7 @@ static pelt_result build_geometry(gathered *all, geometry *g, uint32_t *morph_in
     PX_TRY(add_parts(all, g));
     add_vertices(all, g);
     PX_TRY(read_skin(all, g));
-    PX_TRY(read_shapes(all, g, morph_index));
+    PX_TRY(read_shapes(all, g));
     all->vertex_count += mesh->vertex_count;
     all->point_count += mesh->points.count;
     all->triangle_count += mesh->triangle_count;
@@ -548,30 +553,37 @@ static pelt_result build_geometry(gathered *all, geometry *g, uint32_t *morph_in
     return PELT_OK;
 }
 
-static pelt_result read_geometry(gathered *all, px_fbx_object *node, px_fbx_object *object, uint32_t *morph_index) {
+static pelt_result read_geometry(gathered *all, px_fbx_object *node, px_fbx_object *object) {
     geometry g = {.node = node, .object = object};
     pelt_result result = pelt_model_create(all->fbx->context, &g.built);
     if (result == PELT_OK)
-        result = build_geometry(all, &g, morph_index);
+        result = build_geometry(all, &g);
     pelt_model_destroy(g.built);
     px_polygons_free(all->fbx->context, &g.content);
     px_free(all->fbx->context, g.vertices.data);
     return result;
 }
 
+/* In the order of the file; a geometry of several nodes is read for each. */
 static pelt_result read_geometries(gathered *all) {
     px_fbx *fbx = all->fbx;
-    uint32_t joint_count = fbx->read->model->skeleton.joint_count;
+    if (!(all->morph_counts = PX_NEW(fbx->arena, uint32_t, fbx->read->model->skeleton.joint_count)))
+        return PELT_ERROR_MEMORY;
     for (uint32_t o = 0; o < fbx->object_count; o++)
         if (px_fbx_is(&fbx->objects[o], "Geometry", "Mesh")) {
             all->normals_used |= px_fbx_child(fbx->objects[o].node, "LayerElementNormal") != NULL;
             all->uvs_used |= px_fbx_child(fbx->objects[o].node, "LayerElementUV") != NULL;
         }
-    for (uint32_t j = 0; j < joint_count; j++) {
-        uint32_t morph_index = 0;
-        PX_TRY(px_progress(fbx->context, "read", j, joint_count));
-        for (px_fbx_object *g = NULL; (g = px_fbx_next_child(fbx, fbx->joints[j], "Geometry", "Mesh", g));)
-            PX_TRY(read_geometry(all, fbx->joints[j], g, &morph_index));
+    for (px_fbx_object *object = fbx->first_object; object; object = object->next) {
+        if (!px_fbx_is(object, "Geometry", "Mesh"))
+            continue;
+        PX_TRY(px_progress(fbx->context, "read", all->point_count, px_max_size(1, all->point_count)));
+        for (uint32_t l = 0; l < fbx->link_count; l++) {
+            const px_fbx_link *link = &fbx->links[l];
+            if (link->child == object && !link->property.data && px_fbx_is(link->parent, "Model", NULL) &&
+                link->parent->joint != PELT_NONE)
+                PX_TRY(read_geometry(all, link->parent, object));
+        }
     }
     return PELT_OK;
 }
@@ -637,19 +649,31 @@ static pelt_result make_skin(gathered *all) {
     return PELT_OK;
 }
 
+static int by_joint(const void *a, const void *b) {
+    const pelt_morph *x = &((const morph_shape *)a)->morph, *y = &((const morph_shape *)b)->morph;
+    return x->joint != y->joint ? (x->joint > y->joint) - (x->joint < y->joint)
+                                : (x->index > y->index) - (x->index < y->index);
+}
+
 static pelt_result make_model(gathered *all, px_fbx_shape **shapes) {
     pelt_model *model = all->fbx->read->model;
     if (all->vertex_count == 0)
         return PELT_OK;
     PX_TRY(make_mesh(all));
     PX_TRY(make_skin(all));
-    model->morphs.morphs = keep(all, &all->morphs);
-    *shapes = PX_NEW(all->fbx->arena, px_fbx_shape, all->shapes.size / sizeof **shapes);
+    morph_shape *both = (morph_shape *)(void *)all->morphs.data;
+    size_t count = all->morphs.size / sizeof *both;
+    model->morphs.morphs = PX_NEW(model->memory, pelt_morph, count);
+    *shapes = PX_NEW(all->fbx->arena, px_fbx_shape, count);
     if (!model->morphs.morphs || !*shapes)
         return PELT_ERROR_MEMORY;
-    if (all->shapes.size)
-        memcpy(*shapes, all->shapes.data, all->shapes.size);
-    model->morphs.morph_count = (uint32_t)(all->morphs.size / sizeof(pelt_morph));
+    if (count)
+        px_sort(both, count, sizeof *both, by_joint);
+    for (size_t m = 0; m < count; m++) {
+        model->morphs.morphs[m] = both[m].morph;
+        (*shapes)[m] = both[m].shape;
+    }
+    model->morphs.morph_count = (uint32_t)count;
     if (all->odd_count)
         px_log(all->fbx->context, PELT_LOG_WARNING, "%u skin weights of points that do not exist left out",
                all->odd_count);
@@ -658,9 +682,9 @@ static pelt_result make_model(gathered *all, px_fbx_shape **shapes) {
 
 pelt_result px_fbx_read_meshes(px_fbx *fbx, px_fbx_shape **shapes) {
     gathered all = {.fbx = fbx};
-    px_buffer *buffers[] = {&all.positions,  &all.normals,      &all.uvs,    &all.points,
-                            &all.triangles,  &all.polygons,     &all.parts,  &all.bones,
-                            &all.skin_bones, &all.skin_weights, &all.morphs, &all.shapes};
+    px_buffer *buffers[] = {&all.positions,  &all.normals,      &all.uvs,   &all.points,
+                            &all.triangles,  &all.polygons,     &all.parts, &all.bones,
+                            &all.skin_bones, &all.skin_weights, &all.morphs};
     for (size_t b = 0; b < PX_COUNT(buffers); b++)
         buffers[b]->context = fbx->context;
     *shapes = NULL;

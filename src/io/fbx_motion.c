@@ -1,13 +1,14 @@
 /* Curves of FBX files become motions: see fbx.h.
  *
- * A stack is a motion. Curves hold Euler angles and cubic pieces, which tracks cannot: nodes are sampled at the file's frame rate. Keys of one
- * stack lie at many times; all tracks of a motion share the sampled ones. Only the first layer of a stack is read.
+ * A stack is a motion. Curves hold Euler angles and cubic pieces, which tracks cannot: nodes are sampled at the times of all keys and at the
+ * file's frames. Only the first layer of a stack is read.
  */
 #include "io/fbx.h"
 
 #define TICKS          46186158000.0 /* a second */
 #define MAX_FRAMES     1000000.0
-#define CONSTANT       2u /* interpolation in the flags of a key */
+#define MAX_TURN       5.0 /* degrees between two keys */
+#define CONSTANT       2u  /* interpolation in the flags of a key */
 #define LINEAR         4u
 #define CUBIC          8u
 #define NEXT_VALUE     0x100u /* CONSTANT: the value of the next key */
@@ -216,16 +217,25 @@ static pelt_result include_unscaled(stack *s) {
 
 /* ---- Motions --------------------------------------------------------------------------------------------------- */
 
-/* Adds a track unless its values are those of the rest pose in every frame; equal values become one key. */
-static void add_track(pelt_motion *motion, pelt_track track, const float *rest) {
+/* Adds a track. Equal values become two keys, at both ends of the motion. Those of the rest pose are left out, unless no other track tells
+ * how long the motion is. */
+static pelt_result add_track(px_fbx *fbx, pelt_motion *motion, pelt_track track, const float *rest) {
     bool constant = true;
     for (size_t v = track.width; constant && v < (size_t)track.key_count * track.width; v++)
         constant = track.values[v] == track.values[v - track.width];
-    if (constant && memcmp(track.values, rest, track.width * sizeof *rest) == 0)
-        return;
-    if (constant)
-        track.key_count = 1;
+    if (constant && track.key_count > 2) {
+        float *ends = PX_NEW(fbx->read->model->memory, float, 2);
+        if (!ends)
+            return PELT_ERROR_MEMORY;
+        ends[0] = track.times[0];
+        ends[1] = track.times[track.key_count - 1];
+        track.times = ends;
+        track.key_count = 2;
+    }
+    if (constant && motion->track_count && memcmp(track.values, rest, track.width * sizeof *rest) == 0)
+        return PELT_OK;
     motion->tracks[motion->track_count++] = track;
+    return PELT_OK;
 }
 
 /* Lcl Scaling of a node at a time. */
@@ -272,12 +282,11 @@ static pelt_result sample_node(const stack *s, const node_curves *node, const do
                         .path = PELT_PATH_TRANSLATION,
                         .width = 3,
                         .values = translations};
-    add_track(motion, track, rest->translation);
+    PX_TRY(add_track(s->fbx, motion, track, rest->translation));
     track.path = PELT_PATH_ROTATION, track.width = 4, track.values = rotations;
-    add_track(motion, track, rest->rotation);
+    PX_TRY(add_track(s->fbx, motion, track, rest->rotation));
     track.path = PELT_PATH_SCALE, track.width = 3, track.values = scales;
-    add_track(motion, track, rest->scale);
-    return PELT_OK;
+    return add_track(s->fbx, motion, track, rest->scale);
 }
 
 /* Weights of the morph targets of a joint, morphs [first, end). */
@@ -311,7 +320,75 @@ static pelt_result sample_weights(const stack *s, const px_fbx_shape *shapes, ui
                         .key_count = frame_count,
                         .times = times,
                         .values = values};
-    add_track(motion, track, rest);
+    return add_track(s->fbx, motion, track, rest);
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void add_key_times(const curve *c, double *seconds, size_t *count) {
+    for (size_t k = 0; k < c->count; k++)
+        seconds[(*count)++] = c->keys[k].time;
+}
+
+/* Whether a curve changes between two times by a cubic piece, or by more than MAX_TURN. */
+static bool bends(const curve *c, double from, double to, double most) {
+    double middle = (from + to) / 2;
+    for (size_t k = 0; k + 1 < c->count; k++)
+        if (c->keys[k].time <= middle && middle < c->keys[k + 1].time && c->keys[k].flags & CUBIC)
+            return true;
+    return fabs(curve_at(c, to) - curve_at(c, from)) > most;
+}
+
+static bool any_bends(const stack *s, double from, double to) {
+    const node_curves *nodes = (const node_curves *)(const void *)s->nodes.data;
+    const channel_curve *channels = (const channel_curve *)(const void *)s->channels.data;
+    bool found = false;
+    for (size_t n = 0; !found && n < 9 * (s->nodes.size / sizeof *nodes); n++)
+        found = bends(&nodes[n / 9].curves[n % 9 / 3][n % 3], from, to, n % 9 / 3 == 1 ? MAX_TURN : INFINITY);
+    for (size_t c = 0; !found && c < s->channels.size / sizeof *channels; c++)
+        found = bends(&channels[c].curve, from, to, INFINITY);
+    return found;
+}
+
+/* The times of all keys, and between them those of the file's frames where a curve bends: lines need no more keys, as long as Euler angles
+ * change little. Times that are closer than a hundredth of a frame are one. */
+static pelt_result sample_times(const stack *s, double **out, uint32_t *out_count) {
+    const node_curves *nodes = (const node_curves *)(const void *)s->nodes.data;
+    const channel_curve *channels = (const channel_curve *)(const void *)s->channels.data;
+    double fps = s->fbx->fps, frames = floor((s->end - s->start) * fps);
+    size_t most = 0, key_count = 0, count = 0, node_count = s->nodes.size / sizeof *nodes,
+           channel_count = s->channels.size / sizeof *channels;
+    if (!(frames < MAX_FRAMES) || !isfinite((float)s->start))
+        return px_fail(s->fbx->context, PELT_ERROR_INPUT, "an animation has keys from %g to %g seconds: too long",
+                       s->start, s->end);
+    for (size_t n = 0; n < 9 * node_count; n++)
+        most += nodes[n / 9].curves[n % 9 / 3][n % 3].count;
+    for (size_t c = 0; c < channel_count; c++)
+        most += channels[c].curve.count;
+    double *keys = PX_NEW(s->fbx->arena, double, most),
+           *seconds = PX_NEW(s->fbx->arena, double, most + (size_t)frames + 1);
+    if (!keys || !seconds)
+        return PELT_ERROR_MEMORY;
+    for (size_t n = 0; n < 9 * node_count; n++)
+        add_key_times(&nodes[n / 9].curves[n % 9 / 3][n % 3], keys, &key_count);
+    for (size_t c = 0; c < channel_count; c++)
+        add_key_times(&channels[c].curve, keys, &key_count);
+    px_sort(keys, key_count, sizeof *keys, by_value);
+    for (size_t k = 0; k < key_count; k++) {
+        double before = count ? seconds[count - 1] : 0, apart = 0.01 / fps;
+        if (count && keys[k] <= before + apart)
+            continue;
+        if (count && keys[k] - before > 1 / fps && any_bends(s, before, keys[k]))
+            for (double f = floor((before - s->start) * fps) + 1; s->start + f / fps < keys[k] - apart; f++)
+                if (s->start + f / fps > before + apart)
+                    seconds[count++] = s->start + f / fps;
+        seconds[count++] = keys[k];
+    }
+    *out = seconds;
+    *out_count = (uint32_t)count;
     return PELT_OK;
 }
 
@@ -320,20 +397,15 @@ static pelt_result sample(const stack *s, const px_fbx_shape *shapes, pelt_motio
     pelt_model *model = fbx->read->model;
     const node_curves *nodes = (const node_curves *)(const void *)s->nodes.data;
     size_t node_count = s->nodes.size / sizeof *nodes;
-    double steps = floor((s->end - s->start) * fbx->fps + 1e-3);
-    if (!(steps < MAX_FRAMES) || !isfinite((float)s->start))
-        return px_fail(fbx->context, PELT_ERROR_INPUT, "the animation '%s' has keys from %g to %g seconds: too long",
-                       motion->name, s->start, s->end);
-    bool rest_of_frame = s->end - s->start - steps / fbx->fps > 1e-3 / fbx->fps;
-    uint32_t frame_count = (uint32_t)steps + 1 + rest_of_frame;
-    double *seconds = PX_NEW(fbx->arena, double, frame_count);
+    double *seconds = NULL;
+    uint32_t frame_count = 0;
+    PX_TRY(sample_times(s, &seconds, &frame_count));
     float *times = PX_NEW(model->memory, float, frame_count);
     motion->tracks = PX_NEW(model->memory, pelt_track, 3 * node_count + model->skeleton.joint_count);
-    if (!seconds || !times || !motion->tracks)
+    if (!times || !motion->tracks)
         return PELT_ERROR_MEMORY;
     for (uint32_t k = 0; k < frame_count; k++) {
-        seconds[k] = k + 1 == frame_count ? s->end : s->start + k / fbx->fps;
-        times[k] = (float)(seconds[k] - s->start);
+        times[k] = (float)(seconds[k] - (s->start < 0 ? s->start : 0)); /* glTF has no times below 0 */
         if (k && times[k] <= times[k - 1])
             return px_fail(fbx->context, PELT_ERROR_INPUT, "the animation '%s' has too many frames", motion->name);
     }
@@ -345,9 +417,8 @@ static pelt_result sample(const stack *s, const px_fbx_shape *shapes, pelt_motio
             end++;
         PX_TRY(sample_weights(s, shapes, first, end, seconds, times, frame_count, motion));
     }
-    for (uint32_t t = 0; t < motion->track_count; t++) /* constant tracks have one key, at 0 */
-        if (motion->tracks[t].key_count > 1)
-            motion->end = times[frame_count - 1];
+    motion->start = times[0];
+    motion->end = times[frame_count - 1];
     return PELT_OK;
 }
 
@@ -372,24 +443,21 @@ pelt_result px_fbx_read_motions(px_fbx *fbx, const px_fbx_shape *shapes) {
         count += px_fbx_is(&fbx->objects[o], "AnimationStack", NULL);
     if (!(model->motions = PX_NEW(model->memory, pelt_motion, count)))
         return PELT_ERROR_MEMORY;
-    /* In the order of the file. */
-    const px_fbx_node *objects = px_fbx_child(fbx->root, "Objects");
-    for (const px_fbx_node *node = objects ? objects->first : NULL; node; node = node->next)
-        for (uint32_t o = 0; px_text_is(node->name, "AnimationStack") && o < fbx->object_count; o++) {
-            if (fbx->objects[o].node != node)
-                continue;
-            stack s = {.fbx = fbx,
-                       .nodes.context = fbx->context,
-                       .channels.context = fbx->context,
-                       .start = INFINITY,
-                       .end = -INFINITY};
-            pelt_motion motion = {0};
-            pelt_result result = read_stack(&s, &fbx->objects[o], shapes, &motion);
-            px_buffer_free(&s.nodes);
-            px_buffer_free(&s.channels);
-            PX_TRY(result);
-            if (motion.track_count)
-                model->motions[model->motion_count++] = motion;
-        }
+    for (px_fbx_object *object = fbx->first_object; object; object = object->next) {
+        if (!px_fbx_is(object, "AnimationStack", NULL))
+            continue;
+        stack s = {.fbx = fbx,
+                   .nodes.context = fbx->context,
+                   .channels.context = fbx->context,
+                   .start = INFINITY,
+                   .end = -INFINITY};
+        pelt_motion motion = {0};
+        pelt_result result = read_stack(&s, object, shapes, &motion);
+        px_buffer_free(&s.nodes);
+        px_buffer_free(&s.channels);
+        PX_TRY(result);
+        if (motion.track_count)
+            model->motions[model->motion_count++] = motion;
+    }
     return PELT_OK;
 }

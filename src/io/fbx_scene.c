@@ -25,6 +25,18 @@ static px_text plain_name(px_text name) {
     return name;
 }
 
+static px_fbx_object *find_object(const px_fbx *fbx, int64_t id) {
+    uint32_t low = 0, high = fbx->object_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (fbx->objects[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < fbx->object_count && fbx->objects[low].id == id ? &fbx->objects[low] : NULL;
+}
+
 static pelt_result read_objects(px_fbx *fbx) {
     const px_fbx_node *list = px_fbx_child(fbx->root, "Objects");
     size_t count = 0;
@@ -52,19 +64,16 @@ static pelt_result read_objects(px_fbx *fbx) {
         if (fbx->objects[o].id == fbx->objects[o - 1].id)
             return px_fail(fbx->context, PELT_ERROR_INPUT, "two objects have the number %lld",
                            (long long)fbx->objects[o].id);
-    return PELT_OK;
-}
-
-static px_fbx_object *find_object(const px_fbx *fbx, int64_t id) {
-    uint32_t low = 0, high = fbx->object_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (fbx->objects[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
+    px_fbx_object **link = &fbx->first_object;
+    for (const px_fbx_node *node = list ? list->first : NULL; node; node = node->next) {
+        const px_fbx_value *id = px_fbx_at(node, 0);
+        px_fbx_object *object = id && id->kind == PX_FBX_INTEGER ? find_object(fbx, id->integer) : NULL;
+        if (object && object->node == node) {
+            *link = object;
+            link = &object->next;
+        }
     }
-    return low < fbx->object_count && fbx->objects[low].id == id ? &fbx->objects[low] : NULL;
+    return PELT_OK;
 }
 
 static pelt_result read_links(px_fbx *fbx) {
