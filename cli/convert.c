@@ -149,7 +149,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     const char *path = settings->output ? settings->output : args[arg_count - 1];
     const pelt_format_info *format;
     exit_code code = output_format(session, path, &format);
-    bool gltf = code == EXIT_DONE && (format->flags & PELT_FORMAT_RIG) && (format->flags & PELT_FORMAT_MESH);
+    bool gltf = code == EXIT_DONE && strcmp(format->name, "glTF") == 0;
     const idle_options rules[] = {
         {code == EXIT_DONE && strcmp(format->extensions, "ply") != 0, "ply", "where the output is no .ply"},
         {code == EXIT_DONE && strcmp(format->extensions, "obj") != 0, "one-object", "where the output is no .obj"},

@@ -1036,10 +1036,22 @@ static bool is_turned(const pelt_model *model, uint32_t joint) {
     return found;
 }
 
-/* A joint that turns below a stretched one is sheared. Nodes of a scene can be, bones of most programs cannot. */
+/* Says what FBX files cannot hold. A joint that turns below a stretched one is sheared: nodes of a scene can be, bones of most programs cannot. */
 static void warn(const px_write *write) {
-    const pelt_skeleton *skeleton = &write->model->skeleton;
+    const pelt_model *model = write->model;
+    const pelt_skeleton *skeleton = &model->skeleton;
     uint32_t sheared = 0;
+    if (model->driver_count)
+        px_log(write->context, PELT_LOG_WARNING,
+               "FBX holds no drivers: morph targets follow the motions of the file, not other poses; write .glb to "
+               "keep them");
+    if (model->sliders.slider_count)
+        px_log(write->context, PELT_LOG_WARNING,
+               "FBX holds no sliders: only the motions of the file move their joints; write .glb to keep them");
+    if (model->mesh.colors)
+        px_log(write->context, PELT_LOG_WARNING, "vertex colours are not written to FBX; write .glb to keep them");
+    if (model->clip_count && !write->desc->skip_clips)
+        px_log(write->context, PELT_LOG_WARNING, "FBX holds no vertex animations; those of the model are left out");
     for (uint32_t j = 0; j < skeleton->joint_count; j++)
         sheared += skeleton->parents[j] != PELT_NONE && is_turned(write->model, j) &&
                    is_stretched(write->model, skeleton->parents[j]);
