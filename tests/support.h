@@ -68,7 +68,7 @@ static inline void *test_resize(void *user, void *pointer, size_t old_size, size
     uint64_t number = atomic_fetch_add(&test->allocations, 1) + 1, fail_at = atomic_load(&test->fail_at);
     if (fail_at && (number == fail_at || (test->fail_after && number > fail_at)))
         return NULL;
-    if (new_size >> 40) /* sanitizers would abort the program instead */
+    if ((uint64_t)new_size >> 40) /* sanitizers would abort the program instead */
         return NULL;
     void *block = realloc(pointer, new_size);
     if (block)

@@ -211,6 +211,7 @@ static void damaged_headers(void **state) {
     check_patched(false, 16, 3, "has 3 points, but the mesh mesh.obj has 4");
     check_patched(false, 16, 0x80000000u, "has a damaged header");
     check_patched(false, 16, 0x7FFFFFFFu, "is cut off");
+    check_patched(false, 16, 0x15555556u, "is cut off"); /* 12 bytes each: 8 where sizes have 32 bits */
     check_patched(false, 28, 0, "holds no frames");
     check_patched(false, 28, 0x7FFFFFFFu, "is cut off");
     check_patched(false, 28, 0xFFFFFFFFu, "has a damaged header");
@@ -218,6 +219,8 @@ static void damaged_headers(void **state) {
     check_patched(true, 0, 0x7FFFFFFFu, "is cut off");
     check_patched(true, 4, 0, "holds no points");
     check_patched(true, 4, 0x7FFFFFFFu, "is cut off");
+    check_patched(true, 0, 0x40000000u, "is cut off");
+    check_patched(true, 4, 0x15555556u, "is cut off");
     check_patched(true, 4, 0xFFFFFFFFu, "its header is damaged");
 }
 

@@ -8,8 +8,8 @@
 
 typedef struct chunk {
     struct chunk *next;
-    size_t used, size; /* bytes of data, which follow this header */
-    char pad[40];      /* keeps the data 64-byte aligned */
+    size_t used, size;                                          /* bytes of data, which follow this header */
+    char pad[64 - sizeof(struct chunk *) - 2 * sizeof(size_t)]; /* keeps the data 64-byte aligned */
 } chunk;
 _Static_assert(sizeof(chunk) == 64, "data behind a chunk head must stay aligned");
 

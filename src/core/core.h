@@ -89,6 +89,10 @@ pelt_result px_cancelled(pelt_context *context);
 
 /* a·b, or SIZE_MAX on overflow; an allocation of SIZE_MAX bytes always fails. */
 size_t px_mul_size(size_t a, size_t b);
+/* A count of elements or bytes; SIZE_MAX where it does not fit (32-bit platforms). */
+static inline size_t px_size(uint64_t count) {
+    return (size_t)count == count ? (size_t)count : SIZE_MAX;
+}
 
 /* Zeroed memory, 64-byte aligned. On failure (out of memory, limit reached, count·size overflows) records
  * px_fail_memory and returns NULL. */

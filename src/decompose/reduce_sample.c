@@ -10,13 +10,13 @@
 #include <math.h>
 
 #define SAMPLES_PER_ROW 8u
-#define WORTH           ((size_t)1 << 34) /* multiplications of the whole Gram matrix: a second or less below */
-#define GAP_MOST        1.05              /* sum of squares lost on the second sample over that on the first */
-#define TILE            64u               /* vertices per task */
+#define WORTH           0x1p34 /* multiplications of the whole Gram matrix: a second or less below */
+#define GAP_MOST        1.05   /* sum of squares lost on the second sample over that on the first */
+#define TILE            64u    /* vertices per task */
 
 size_t px_sample_stride(const px_fit *fit) {
     size_t rows = fit->row_count, N = fit->vertex_count, stride = N / (SAMPLES_PER_ROW * rows);
-    return stride > 1 && px_mul_size(px_mul_size(rows, rows), N) >= WORTH ? stride : 1;
+    return stride > 1 && (double)rows * (double)rows * (double)N >= WORTH ? stride : 1;
 }
 
 /* Takes one vertex of each run of `stride`, at a pseudo-random place, so that the order of the vertices does not matter.

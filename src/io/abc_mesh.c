@@ -53,7 +53,7 @@ static pelt_result find_topology(builder *b, const abc_mesh *mesh, const abc_com
                        name);
     ogawa_data first, data;
     PX_TRY(px_abc_stored(&archive->file, &property, 0, &first));
-    PX_TRY(px_abc_spend(archive, (size_t)8 * px_abc_stored_count(&property)));
+    PX_TRY(px_abc_spend(archive, px_mul_size(8, px_abc_stored_count(&property))));
     for (uint32_t s = 1; s < px_abc_stored_count(&property); s++) {
         PX_TRY(px_abc_stored(&archive->file, &property, s, &data));
         if (!same_sample(first, data))
@@ -137,11 +137,11 @@ static pelt_result reserve(builder *b) {
     if (corners >= PELT_NONE || faces >= PELT_NONE || uvs >= PELT_NONE || normals >= PELT_NONE)
         return px_fail(context, PELT_ERROR_UNSUPPORTED, "holds more than %u corners", PELT_NONE - 1);
     px_polygons *c = &b->content;
-    bool ready = px_list_room(context, &c->positions, 3 * points, sizeof(float)) &&
-                 px_list_room(context, &c->corners, corners, sizeof(px_corner)) &&
-                 px_list_room(context, &c->polygons, faces, sizeof(uint32_t)) &&
-                 px_list_room(context, &c->uvs, 2 * uvs, sizeof(float)) &&
-                 px_list_room(context, &c->normals, 3 * normals, sizeof(float));
+    bool ready = px_list_room(context, &c->positions, px_size(3 * points), sizeof(float)) &&
+                 px_list_room(context, &c->corners, px_size(corners), sizeof(px_corner)) &&
+                 px_list_room(context, &c->polygons, px_size(faces), sizeof(uint32_t)) &&
+                 px_list_room(context, &c->uvs, px_size(2 * uvs), sizeof(float)) &&
+                 px_list_room(context, &c->normals, px_size(3 * normals), sizeof(float));
     return ready ? PELT_OK : PELT_ERROR_MEMORY;
 }
 

@@ -102,7 +102,7 @@ static pelt_result read_samplings(abc_archive *archive, px_arena *memory, ogawa_
             return fail_damaged(archive, "its time samplings are cut off");
         uint32_t count = px_load_u32(head + 12);
         double period = px_double_from_bits(px_load_u64(head + 4));
-        if (!take(data, &at, (size_t)8 * count, &times))
+        if (!take(data, &at, px_mul_size(8, count), &times))
             return fail_damaged(archive, "its time samplings are cut off");
         archive->samplings[archive->sampling_count++] =
             (abc_sampling){.period = period, .acyclic = !(period < DBL_MAX / 64), .count = count, .times = times};

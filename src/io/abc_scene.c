@@ -72,7 +72,7 @@ static pelt_result count_points(walker *w, abc_mesh *mesh) {
         return px_fail(archive->context, PELT_ERROR_UNSUPPORTED,
                        "object '%s': its positions are no three floats or doubles", mesh->name);
     size_t size = positions->pod == ABC_F32 ? 12 : 24, first = 0;
-    PX_TRY(px_abc_spend(archive, (size_t)8 * px_abc_stored_count(positions)));
+    PX_TRY(px_abc_spend(archive, px_mul_size(8, px_abc_stored_count(positions))));
     for (uint32_t s = 0; s < px_abc_stored_count(positions); s++) {
         ogawa_data data;
         PX_TRY(px_abc_stored(&archive->file, positions, s, &data));

@@ -35,7 +35,7 @@ static pelt_result check_values(abc_archive *archive, const abc_object *object, 
     }
     if (xform->values.pod != ABC_F64)
         return fail_xform(archive, object, "its numbers are no doubles");
-    PX_TRY(px_abc_spend(archive, (size_t)8 * px_abc_stored_count(&xform->values)));
+    PX_TRY(px_abc_spend(archive, px_mul_size(8, px_abc_stored_count(&xform->values))));
     for (uint32_t s = 0; s < px_abc_stored_count(&xform->values); s++) {
         ogawa_data data;
         PX_TRY(px_abc_stored(&archive->file, &xform->values, s, &data));

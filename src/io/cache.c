@@ -48,7 +48,7 @@ pelt_result px_cache_check_size(const px_read *read, const px_cache *cache) {
         return px_fail(read->context, PELT_ERROR_INPUT, "holds no frames");
     if (cache->point_count == 0)
         return px_fail(read->context, PELT_ERROR_INPUT, "holds no points");
-    size_t size = read->file.size, frame_size = (size_t)12 * cache->point_count;
+    size_t size = read->file.size, frame_size = px_mul_size(12, cache->point_count);
     size_t room = size > cache->data_offset ? size - cache->data_offset : 0, wanted = cache->frame_count;
     if (room / frame_size < wanted)
         return px_fail(read->context, PELT_ERROR_INPUT,

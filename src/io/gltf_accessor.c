@@ -150,7 +150,8 @@ static pelt_result get_sparse(px_gltf *doc, const px_json *json, px_gltf_accesso
     for (int part = 0; part < 2; part++) {
         const px_json *object = part ? values : indices;
         uint32_t index;
-        size_t offset, need = (size_t)count * (part ? a->size : index_size);
+        size_t offset;
+        uint64_t need = (uint64_t)count * (part ? a->size : index_size);
         view v;
         PX_TRY(px_gltf_index(doc, object, "bufferView", doc->views.count, &index));
         if (index == PELT_NONE)
@@ -159,8 +160,8 @@ static pelt_result get_sparse(px_gltf *doc, const px_json *json, px_gltf_accesso
         PX_TRY(get_size(doc, object, "byteOffset", 0, &offset));
         PX_TRY(get_view(doc, index, &v));
         if (offset > v.size || need > v.size - offset)
-            return px_gltf_fail(doc, "accessor %u: its sparse %s need %zu bytes, view %u has %zu", a->index,
-                                part ? "values" : "indices", offset + need, index, v.size);
+            return px_gltf_fail(doc, "accessor %u: its sparse %s need %llu bytes, view %u has %zu", a->index,
+                                part ? "values" : "indices", (unsigned long long)(offset + need), index, v.size);
         *(part ? &a->sparse_values : &a->sparse_indices) = v.data + offset;
     }
     return PELT_OK;
@@ -180,13 +181,15 @@ static pelt_result get_elements(px_gltf *doc, const px_json *json, px_gltf_acces
     if (a->stride < a->size || a->stride > 65535)
         return px_gltf_fail(doc, "accessor %u: elements of %u bytes do not fit view %u's byteStride %zu", a->index,
                             a->size, index, a->stride);
-    size_t need = (size_t)(a->count - 1) * a->stride + a->size;
+    uint64_t need = (uint64_t)(a->count - 1) * a->stride + a->size;
     if (offset > v.size || need > v.size - offset)
-        return px_gltf_fail(doc, "accessor %u: needs %zu bytes, view %u has %zu", a->index, offset + need, index,
-                            v.size);
+        return px_gltf_fail(doc, "accessor %u: needs %llu bytes, view %u has %zu", a->index,
+                            (unsigned long long)(offset + need), index, v.size);
     a->data = v.data + offset;
     return PELT_OK;
 }
+
+#define ELEMENT_SIZE_MOST 64u /* bytes of a 4×4 matrix of floats */
 
 pelt_result px_gltf_accessor_describe(px_gltf *doc, uint32_t index, const char *what, uint32_t width, uint32_t allowed,
                                       px_gltf_accessor *a) {
@@ -200,6 +203,8 @@ pelt_result px_gltf_accessor_describe(px_gltf *doc, uint32_t index, const char *
     a->normalized = px_json_bool(px_json_get(json, "normalized"), false);
     if (a->count == 0)
         return px_gltf_fail(doc, "%s: accessor %u: its count must be a positive whole number", what, index);
+    if (px_mul_size(a->count, ELEMENT_SIZE_MOST) == SIZE_MAX) /* 32-bit platforms */
+        return px_gltf_fail(doc, "%s: accessor %u: %u elements do not fit into memory", what, index, a->count);
     if (a->width == 0 || (width && a->width != width) || a->size == 0 ||
         !component_allowed(a->component, a->normalized, allowed))
         return px_gltf_fail(doc, "%s: accessor %u: type \"%.20s\" of componentType %u%s cannot be used here", what,

@@ -451,7 +451,7 @@ pelt_result px_gltf_unpack_draco(px_gltf *doc) {
         return PELT_OK;
     if (!(u.scratch = px_arena_create(doc->context)))
         return PELT_ERROR_MEMORY;
-    pelt_result result = unpack_all(&u, array_count);
+    pelt_result result = unpack_all(&u, px_size(array_count));
     px_arena_destroy(u.scratch);
     return result;
 }

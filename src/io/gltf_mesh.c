@@ -235,9 +235,9 @@ static pelt_result list_parts(px_gltf *doc, uint32_t joint_count, pelt_mesh *mes
             count += px_json_count(px_json_get(doc->meshes.items[index], "primitives"));
     }
     px_gltf_place(doc, "meshes");
-    PX_TRY(px_gltf_charge(doc, count, PART_COST));
-    mesh->parts = PX_NEW(doc->memory, pelt_part, count);
-    doc->sources = PX_NEW(doc->memory, px_gltf_source, count);
+    PX_TRY(px_gltf_charge(doc, px_size(count), PART_COST));
+    mesh->parts = PX_NEW(doc->memory, pelt_part, px_size(count));
+    doc->sources = PX_NEW(doc->memory, px_gltf_source, px_size(count));
     if (!mesh->parts || !doc->sources)
         return PELT_ERROR_MEMORY;
     for (uint32_t j = 0; j < joint_count; j++) {

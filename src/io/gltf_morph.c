@@ -121,7 +121,7 @@ pelt_result px_gltf_read_morphs(px_gltf *doc, pelt_model *model) {
     px_gltf_place(doc, "morph targets");
     if (count == 0)
         return PELT_OK;
-    if (count > UINT32_MAX || !(model->morphs.morphs = PX_GLTF_NEW(doc, pelt_morph, count)))
+    if (count > UINT32_MAX || !(model->morphs.morphs = PX_GLTF_NEW(doc, pelt_morph, (size_t)count)))
         return count > UINT32_MAX ? px_gltf_fail(doc, "there are too many") : doc->failure;
     for (uint32_t p = 0; p < mesh->part_count; p += g.part_count) {
         find_group(doc, mesh, p, &g);

@@ -54,7 +54,7 @@ static pelt_result get_accessor(const px_gltf_writer *w, uint32_t index, px_gltf
     a->stride = a->size;
     if (px_json_get(json, "bufferView")) {
         const px_json *view = px_json_at(w->views, index_at(json, "bufferView"));
-        a->stride = px_json_uint(px_json_get(view, "byteStride"), 252, a->stride);
+        a->stride = (size_t)px_json_uint(px_json_get(view, "byteStride"), 252, a->stride);
         a->data = new_bytes(w, json);
     }
     if (sparse) {

@@ -40,7 +40,7 @@ static bool is_empty(const pelt_model *model) {
 pelt_result px_cache_fit(pelt_context *context, pelt_model *model, uint64_t point_count) {
     pelt_mesh *mesh = &model->mesh;
     if (is_empty(model) && point_count > 0 && point_count < PELT_NONE) { /* a cache without a mesh */
-        mesh->positions = PX_NEW(model->memory, float, point_count * 3);
+        mesh->positions = PX_NEW(model->memory, float, px_size(point_count * 3));
         if (!mesh->positions)
             return PELT_ERROR_MEMORY;
         mesh->vertex_count = mesh->points.count = (uint32_t)point_count;

@@ -36,7 +36,7 @@ static pelt_result read_mdd(const px_read *read) {
                        (int32_t)frames);
     px_cache cache = {.frame_count = frames,
                       .point_count = points,
-                      .data_offset = HEADER_SIZE + (size_t)4 * frames,
+                      .data_offset = px_size(HEADER_SIZE + (uint64_t)4 * frames),
                       .big_endian = true};
     PX_TRY(px_cache_check_size(read, &cache));
     const float *times = read_times(read, frames);

@@ -134,7 +134,7 @@ static uint32_t filled_slots(const reader *r, const ply_property *properties) {
 static pelt_result reserve(reader *r, px_list *list, uint32_t slots, uint32_t slot, uint32_t width, bool *found) {
     uint32_t wanted = ((1u << width) - 1) << slot;
     *found = (slots & wanted) == wanted;
-    if (*found && !px_list_room(r->context, list, px_mul_size(width, r->vertex_count), sizeof(float)))
+    if (*found && !px_list_room(r->context, list, px_size(width * r->vertex_count), sizeof(float)))
         return PELT_ERROR_MEMORY;
     return PELT_OK;
 }
@@ -222,7 +222,7 @@ static pelt_result add_polygon(reader *r, size_t corner_count) {
 static pelt_result read_indices(reader *r, const ply_property *list) {
     uint64_t length;
     PX_TRY(read_length(r, list, &length));
-    px_corner *corners = px_list_room(r->context, &r->content.corners, length, sizeof *corners);
+    px_corner *corners = px_list_room(r->context, &r->content.corners, px_size(length), sizeof *corners);
     if (!corners)
         return PELT_ERROR_MEMORY;
     for (uint64_t c = 0; c < length; c++) {
@@ -238,7 +238,7 @@ static pelt_result read_indices(reader *r, const ply_property *list) {
 static pelt_result read_texcoords(reader *r, const ply_property *list) {
     uint64_t length;
     PX_TRY(read_length(r, list, &length));
-    if (!px_list_room(r->context, &r->content.uvs, length + length % 2, sizeof(float)))
+    if (!px_list_room(r->context, &r->content.uvs, px_size(length + length % 2), sizeof(float)))
         return PELT_ERROR_MEMORY;
     for (double uv[2]; length >= 2; length -= 2) {
         PX_TRY(read_value(r, list->type, &uv[0]));

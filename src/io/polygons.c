@@ -14,7 +14,8 @@
 
 void *px_list_room(pelt_context *context, px_list *list, size_t more, size_t size) {
     if (!list->data || more > list->capacity - list->count) {
-        size_t capacity = px_max_size(2 * list->capacity, px_max_size(list->count + more, 4096 / size + 1));
+        size_t wanted = more < SIZE_MAX - list->count ? list->count + more : SIZE_MAX;
+        size_t capacity = px_max_size(2 * list->capacity, px_max_size(wanted, 4096 / size + 1));
         void *data = px_resize(context, list->data, capacity, size);
         if (!data)
             return NULL;
