@@ -35,6 +35,7 @@ typedef enum pelt_simd {
     PELT_SIMD_AVX2,   /* with fused multiply-adds where the CPU has them and the job is not `exact` */
     PELT_SIMD_AVX512, /* for prepared skins; other kernels use AVX2 */
     PELT_SIMD_NEON,
+    PELT_SIMD_WASM, /* WebAssembly with 128-bit vectors */
     PELT_SIMD_COUNT
 } pelt_simd;
 /* "scalar", "sse2" … */

@@ -4,7 +4,7 @@
  *
  * Eight lanes are two halves of four, as in AVX: shuffles stay within a half, and rows of four floats are loaded in
  * pairs, one per half. With four lanes there is one half: the second row of a pair is ignored. Arithmetic uses GNU
- * vector extensions, so that x86 and ARM share one source. Intrinsics are used only for the square root, mask tests,
+ * vector extensions, so that x86, ARM and WebAssembly share one source. Intrinsics are used only for the square root, mask tests,
  * and where compilers generate poor code (16-bit integers, half stores).
  */
 #ifndef PELT_CORE_LANES_H
@@ -97,6 +97,14 @@ INLINE lanes lanes_sqrt(lanes x) {
 }
 INLINE int lanes_all(lanes_mask mask) {
     return vminvq_u32((uint32x4_t)mask) != 0;
+}
+#elif defined(__wasm_simd128__)
+#include <wasm_simd128.h>
+INLINE lanes lanes_sqrt(lanes x) {
+    return (lanes)wasm_f32x4_sqrt((v128_t)x);
+}
+INLINE int lanes_all(lanes_mask mask) {
+    return wasm_i32x4_all_true((v128_t)mask);
 }
 #else
 #include <emmintrin.h>

@@ -76,6 +76,9 @@ const px_crowd_body *px_crowd_body_of(pelt_simd simd) {
 #elif defined(__aarch64__)
     case PELT_SIMD_NEON:
         return &px_crowd_four;
+#elif defined(__wasm_simd128__)
+    case PELT_SIMD_WASM:
+        return &px_crowd_four;
 #endif
     default:
         return &px_crowd_one;

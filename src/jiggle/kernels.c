@@ -9,6 +9,8 @@ static const px_jiggle_kernels *const bodies[PELT_SIMD_COUNT] = {
     [PELT_SIMD_AVX512] = &px_jiggle_avx2,
 #elif defined(__aarch64__)
     [PELT_SIMD_NEON] = &px_jiggle_neon,
+#elif defined(__wasm_simd128__)
+    [PELT_SIMD_WASM] = &px_jiggle_wasm,
 #endif
 };
 

@@ -142,7 +142,7 @@ typedef struct px_jiggle_kernels {
             move_vertices                                                                                              \
     }
 
-extern const px_jiggle_kernels px_jiggle_scalar, px_jiggle_sse2, px_jiggle_avx2, px_jiggle_neon;
+extern const px_jiggle_kernels px_jiggle_scalar, px_jiggle_sse2, px_jiggle_avx2, px_jiggle_neon, px_jiggle_wasm;
 /* The kernels for an instruction set, which must be available. */
 const px_jiggle_kernels *px_jiggle_kernels_of(pelt_simd simd);
 

@@ -15,6 +15,8 @@ px_ray_fn *px_rays_of(pelt_simd simd) {
         [PELT_SIMD_AVX512] = px_rays_avx2,
 #elif defined(__aarch64__)
         [PELT_SIMD_NEON] = px_rays_neon,
+#elif defined(__wasm_simd128__)
+        [PELT_SIMD_WASM] = px_rays_wasm,
 #endif
     };
     assert(pelt_simd_available(simd));

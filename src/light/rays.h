@@ -112,7 +112,7 @@ void px_view_fill(px_view *view, uint32_t group_count);
 
 /* Thread-safe, with separate scratch and results. */
 typedef void px_ray_fn(const px_ray_job *job);
-px_ray_fn px_rays_scalar, px_rays_sse2, px_rays_avx2, px_rays_neon;
+px_ray_fn px_rays_scalar, px_rays_sse2, px_rays_avx2, px_rays_neon, px_rays_wasm;
 px_ray_fn *px_rays_of(pelt_simd simd);
 
 #endif

@@ -10,6 +10,7 @@ typedef struct body_row {
     px_prepared_body *prepared_fused;
 } body_row;
 
+/* Rows without bodies are of other machines. */
 static const body_row bodies[PELT_SIMD_COUNT] = {
     [PELT_SIMD_SCALAR] = {"scalar", px_skin_scalar, px_morph_scalar, px_prepared_scalar, NULL, NULL},
 #if defined(__x86_64__)
@@ -18,17 +19,20 @@ static const body_row bodies[PELT_SIMD_COUNT] = {
     /* wider gathers are not faster */
     [PELT_SIMD_AVX512] = {"avx512", px_skin_avx2, px_morph_avx2, px_prepared_avx512, px_skin_fma,
                           px_prepared_avx512_fused},
-    [PELT_SIMD_NEON] = {"neon", NULL, NULL, NULL, NULL, NULL},
-#elif defined(__aarch64__)
-    [PELT_SIMD_SSE2] = {"sse2", NULL, NULL, NULL, NULL, NULL},
-    [PELT_SIMD_AVX2] = {"avx2", NULL, NULL, NULL, NULL, NULL},
-    [PELT_SIMD_AVX512] = {"avx512", NULL, NULL, NULL, NULL, NULL},
-    [PELT_SIMD_NEON] = {"neon", px_skin_neon, px_morph_neon, px_prepared_neon, NULL, NULL},
 #else
     [PELT_SIMD_SSE2] = {"sse2", NULL, NULL, NULL, NULL, NULL},
     [PELT_SIMD_AVX2] = {"avx2", NULL, NULL, NULL, NULL, NULL},
     [PELT_SIMD_AVX512] = {"avx512", NULL, NULL, NULL, NULL, NULL},
+#endif
+#if defined(__aarch64__)
+    [PELT_SIMD_NEON] = {"neon", px_skin_neon, px_morph_neon, px_prepared_neon, NULL, NULL},
+#else
     [PELT_SIMD_NEON] = {"neon", NULL, NULL, NULL, NULL, NULL},
+#endif
+#if defined(__wasm_simd128__)
+    [PELT_SIMD_WASM] = {"wasm", px_skin_wasm, px_morph_wasm, px_prepared_wasm, NULL, NULL},
+#else
+    [PELT_SIMD_WASM] = {"wasm", NULL, NULL, NULL, NULL, NULL},
 #endif
 };
 

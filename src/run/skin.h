@@ -8,7 +8,7 @@
 
 /* A version of the skinning kernel; runs the whole job on the calling thread. */
 typedef void px_skin_body(const pelt_skin_job *job);
-px_skin_body px_skin_scalar, px_skin_sse2, px_skin_avx2, px_skin_fma, px_skin_neon;
+px_skin_body px_skin_scalar, px_skin_sse2, px_skin_avx2, px_skin_fma, px_skin_neon, px_skin_wasm;
 
 /* Converts a dual quaternion of any length > 0 to a matrix. */
 pelt_affine px_affine_from_dual(const pelt_dual_quaternion *dual);
@@ -51,7 +51,7 @@ typedef struct px_prepared_run {
 /* A version of the kernel for shared groups. */
 typedef void px_prepared_body(const px_prepared_run *run);
 px_prepared_body px_prepared_scalar, px_prepared_sse2, px_prepared_avx2, px_prepared_fma, px_prepared_avx512,
-    px_prepared_avx512_fused, px_prepared_neon;
+    px_prepared_avx512_fused, px_prepared_neon, px_prepared_wasm;
 /* The body for an instruction set, which must be available. */
 px_prepared_body *px_prepared_body_of(pelt_simd simd, bool exact);
 
@@ -61,7 +61,7 @@ px_prepared_body *px_prepared_body_of(pelt_simd simd, bool exact);
  * first + count); `offsets` and `deltas` of pelt_packed_morphs, `rest` from vertex 0 on. */
 typedef void px_morph_body(const size_t *offsets, const pelt_packed_delta *deltas, const float *weights,
                            const float *rest, size_t first, size_t count, float *out);
-px_morph_body px_morph_scalar, px_morph_sse2, px_morph_avx2, px_morph_neon;
+px_morph_body px_morph_scalar, px_morph_sse2, px_morph_avx2, px_morph_neon, px_morph_wasm;
 /* The body for an instruction set, which must be available. */
 px_morph_body *px_morph_body_of(pelt_simd simd);
 
