@@ -28,3 +28,13 @@ if(PELT_FUZZ)
     target_compile_options(pelt_flags INTERFACE -fsanitize=fuzzer-no-link -fno-sanitize=null,alignment,pointer-overflow)
     target_link_options(pelt_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+
+# pelt_program(TARGET): gives a program a command of its name on platforms where its file is none: WebAssembly runs in node.
+function(pelt_program target)
+    if(EMSCRIPTEN)
+        file(GENERATE OUTPUT ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${target}
+            CONTENT "#!/bin/sh\nexec node ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${target}.js \"$@\"\n"
+            FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+        file(WRITE ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/package.json "{\"type\": \"commonjs\"}\n")
+    endif()
+endfunction()

@@ -10,6 +10,9 @@ file(RELATIVE_PATH PELT_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE
 
 # pelt_package(NAME TARGETS…): find_package(NAME) and pkg-config NAME.
 function(pelt_package name)
+    if(NOT PELT_SHARED)
+        list(FILTER ARGN EXCLUDE REGEX "_shared$")
+    endif()
     set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/${name})
     install(TARGETS ${ARGN} EXPORT ${name})
     install(EXPORT ${name} NAMESPACE pelt:: FILE ${name}Targets.cmake DESTINATION ${folder})

@@ -5,6 +5,6 @@ foreach(script ${CLI_TESTS})
     get_filename_component(name ${script} NAME_WE)
     add_test(NAME cli_${name} COMMAND sh ${script})
     set_tests_properties(cli_${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77
-        ENVIRONMENT "PELT=$<TARGET_FILE:pelt>;PELT_SCENES=${CMAKE_BINARY_DIR}/bin/pelt-scenes")
+        ENVIRONMENT "PELT=${CMAKE_BINARY_DIR}/bin/pelt;PELT_SCENES=${CMAKE_BINARY_DIR}/bin/pelt-scenes")
     pelt_test_parts(cli_${name} ${script})
 endforeach()
