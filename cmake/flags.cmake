@@ -29,8 +29,8 @@ if(PELT_FUZZ)
     target_link_options(pelt_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# pelt_program(TARGET): gives a program a command of its name on platforms where its file is none: WebAssembly runs in node.
-function(pelt_program target)
+# pelt_command(TARGET): gives a program a command of its name on platforms where its file is none: WebAssembly runs in node.
+function(pelt_command target)
     if(EMSCRIPTEN)
         file(GENERATE OUTPUT ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${target}
             CONTENT "#!/bin/sh\nexec node ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${target}.js \"$@\"\n"
