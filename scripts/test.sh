@@ -6,6 +6,7 @@
 #              in a browser, other readers of our files, the installed package, the quick parts of gauntlet and interop
 #   asan       clang, address and undefined-behaviour sanitizers: the tests of the library and of the program, fuzz corpora, broken files
 #   tsan       clang, thread sanitizer: tests that together enter every parallel loop (THREAD_TESTS in tests/CMakeLists.txt)
+#   wasm       emscripten, where it is installed: the npm package and its tests in node
 #
 # Each build, and the coverage, counts as one test. Real data is used by coverage and dev-clang only; under sanitizers it would only
 # take long.
@@ -81,6 +82,8 @@ build dev-clang && run dev-clang -E '^(test_|replay_)'
 build asan && PELT_DATA_BROKEN=${PELT_DATA:-$PWD/../shared/data} PELT_DATA=/none \
     run asan -R '^(test_|cli_|replay_|data_broken|python_package)' -E '^test_(repeat|scenes|decompose_quality)$'
 build tsan:thread_tests && PELT_DATA=/none run tsan -L threads
+# Where emscripten is installed.
+one "wasm: npm package" scripts/platforms/wasm.sh --smoke
 
 if [ "${1:-}" = --all ]; then
     programs=(build/release/bin/pelt build/release/bin/pelt-scenes)
