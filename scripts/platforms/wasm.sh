@@ -14,7 +14,7 @@ fi
 without='^cli_(interrupt|memory|blender|page|pages|view|report)$'
 if [ "${1:-}" = --smoke ]; then
     scripts/build.sh wasm:npm || exit
-    tests=(-R '^wasm_package$')
+    tests=(-R '^wasm_(package|types)$')
 else
     scripts/build.sh wasm || exit
     tests=(-E "$without")

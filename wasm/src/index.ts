@@ -32,7 +32,7 @@ export interface CallOptions {
 
 /** Models among the options are handles of this side. */
 type Arg<T> = T extends engine.Hooks
-    ? { [K in Exclude<keyof T, keyof engine.Hooks>]: T[K] extends engine.Model | undefined ? Model | undefined : T[K] } & CallOptions
+    ? { [K in keyof T as Exclude<K, keyof engine.Hooks>]: Exclude<T[K], undefined> extends engine.Model ? Model : T[K] } & CallOptions
     : T;
 type Args<T extends unknown[]> = { [K in keyof T]: Arg<T[K]> };
 type Result<T> = T extends engine.Model ? Model : T extends engine.Binding ? Binding : T extends engine.Jiggle ? Jiggle : T;
