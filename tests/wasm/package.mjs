@@ -204,6 +204,12 @@ test("running out of memory is a sentence and changes nothing", async () => {
     assert.equal(small.memoryInfo().current, 0);
 });
 
+test("after a trap the engine says that it stopped", async () => {
+    const broken = await Engine.start(wasm);
+    fails(() => broken.run({}, () => broken.call._pw_counts(0xfffffff0, 0)), "engine", /^internal error: .*; start another engine$/);
+    fails(() => broken.scene("cloth"), "engine", /stopped after an internal error/);
+});
+
 // ---- In a worker ----
 
 test("in a worker", async (t) => {
