@@ -166,10 +166,10 @@ export class Pelt {
 
     static async start(options: StartOptions = {}): Promise<Pelt> {
         const pelt = new Pelt(options.log);
-        const here = (name: string) => new URL(name, import.meta.url);
-        const wasm = await compile(options.wasm ?? here("pelt.wasm"));
+        // Written out, so that bundlers find both files.
+        const wasm = await compile(options.wasm ?? new URL("./pelt.wasm", import.meta.url));
         pelt.thread = await openThread(
-            options.worker ?? here("worker.js"),
+            options.worker ?? new URL("./worker.js", import.meta.url),
             (reply) => pelt.receive(reply),
             (message) => pelt.stop(new PeltError(`the worker stopped: ${message}`, "engine")),
         );
