@@ -407,8 +407,14 @@ static void test_interrupted_calls(void **state) {
     for (size_t n = 0; n < 2; n++) {
         pthread_t thread;
         pthread_sigmask(SIG_BLOCK, &alarm_only, NULL); /* inherited: only the main thread gets signals */
-        assert_int_equal(pthread_create(&thread, NULL, run_slow_end, &ends[n]), 0);
+        int failed = pthread_create(&thread, NULL, run_slow_end, &ends[n]);
         pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL);
+        if (failed == EAGAIN && n == 0) { /* one thread alone cannot be at both ends (WebAssembly) */
+            free(bytes);
+            test_end(&test);
+            skip();
+        }
+        assert_int_equal(failed, 0);
         setitimer(ITIMER_REAL, &(struct itimerval){{0, 3000}, {0, 3000}}, NULL);
         px_arena *arena = px_arena_create(test.context);
         px_file file = {.size = PIPE_SIZE};

@@ -79,7 +79,7 @@ static uint32_t shifts_of(const pelt_crowd_output *output, int64_t shifts[2]) {
     uint32_t count = 0;
     if (!output->normals)
         return 0;
-    int64_t ahead = (int64_t)((uintptr_t)output->positions - (uintptr_t)output->normals);
+    int64_t ahead = (int64_t)(uintptr_t)output->positions - (int64_t)(uintptr_t)output->normals;
     int64_t nearest = ahead / stride - (ahead % stride < 0);
     for (int64_t shift = nearest; shift <= nearest + 1; shift++) {
         int64_t off = shift * stride - ahead;
