@@ -113,7 +113,11 @@ async function simulate({ particles, frames, inside }) {
     window.model ??= await pelt.scene("production", { vertices: 28059, frames: 60, seed: 1 });
     const jiggle = await window.model.jiggle({ particles, substep: 0.016 });
     const { particleCount } = await jiggle.report();
-    const advance = (k) => jiggle.advance({ pose: { motion: 0, time: (k * 0.016) % 1 }, seconds: 0.016 });
+    let into;
+    const advance = async (k) => {
+        const pose = { motion: 0, time: (k * 0.016) % 1 };
+        into = (await jiggle.advance({ pose, seconds: 0.016, into })).positions;
+    };
     for (let k = 0; k < 100; k++) await advance(k);
     if (inside) for (let k = 0; k < frames; k++) await advance(k);
     jiggle.free();

@@ -162,6 +162,9 @@ test("soft tissue steps the same way twice, and becomes bones", () => {
         for (let k = 0; k < 20; k++) shape = jiggle.advance({ pose: { motion: 0, time: k / 30 }, seconds: 1 / 30, normals: true });
         const { positions } = jiggle.lattice();
         assert.equal(positions.length, 4 * jiggle.report().particleCount);
+        const kept = jiggle.shape({ into: new Float32Array(shape.positions.length) });
+        assert.deepEqual(kept.positions, shape.positions);
+        fails(() => jiggle.shape({ into: new Float32Array(1) }), "usage", /^into has 1 numbers, should have/);
         const pin = new Float32Array(model.info().vertexCount).fill(1);
         jiggle.setValues({ maps: { pin } });
         const pinned = jiggle.advance({ seconds: 1 / 30 });
@@ -232,6 +235,9 @@ test("in a worker", async (t) => {
         await rejects(pelt.load({ name: "x.obj", data: bytes("v") }), "input", /^x\.obj: /);
         const pose = await again.pose({ motion: 0, time: 0.1 });
         assert.equal(pose.positions.length, 3 * (await again.info()).vertexCount);
+        const moved = await again.pose({ motion: 0, time: 0.2, into: pose.positions });
+        assert.equal(pose.positions.length, 0);
+        assert.deepEqual(moved, await again.pose({ motion: 0, time: 0.2 }));
         const rig = await pelt.scene("cloth", { vertices: 300, frames: 8 });
         await rig.decompose({ rig: again, givenMotion: true });
         for (const model of [there, again, rig]) model.free();

@@ -412,7 +412,7 @@ export class Model extends Handle {
                 engine.check(
                     call._pw_pose(this.place, indexOf(options.motion), options.time ?? 0, skinning, positions, normals),
                 );
-            return shape(memory, positions, normals, size);
+            return shape(memory, positions, normals, size, options.into);
         });
     }
 
@@ -583,9 +583,10 @@ export class Model extends Handle {
     }
 }
 
-function shape(memory: Memory, positions: number, normals: number, size: number): types.Shape {
+function shape(memory: Memory, positions: number, normals: number, size: number, into?: Float32Array): types.Shape {
+    sized(into, size, "into")?.set(memory.floats(positions, size));
     return {
-        positions: memory.copy("F", positions, size) as Float32Array,
+        positions: into ?? (memory.copy("F", positions, size) as Float32Array),
         normals: normals ? (memory.copy("F", normals, size) as Float32Array) : null,
     };
 }
@@ -750,21 +751,21 @@ export class Jiggle extends Handle {
     }
 
     /** The vertices now. */
-    shape({ normals = false } = {}): types.Shape {
+    shape({ normals = false, into }: Pick<types.AdvanceOptions, "normals" | "into"> = {}): types.Shape {
         return this.engine.run({}, (scope) => {
             const size = 3 * this.model.counts().vertexCount;
             const [positions, directions] = [scope.room(4 * size), normals ? scope.room(4 * size) : 0];
             this.engine.call._pw_jiggle_positions(this.place, positions, directions);
-            return shape(this.engine.memory, positions, directions, size);
+            return shape(this.engine.memory, positions, directions, size, into);
         });
     }
 
     /** A pose, a step and the vertices in one call. */
     advance(options: types.AdvanceOptions): types.Shape {
-        const { pose, seconds, normals } = options;
+        const { pose, seconds, ...output } = options;
         if (pose) this.setPose(pose);
         this.step(seconds);
-        return this.shape({ normals });
+        return this.shape(output);
     }
 
     /** Sets all particles to the pose, at rest. */

@@ -68,7 +68,7 @@ export interface StartOptions {
 const inNode = typeof process === "object" && !!process.versions?.node;
 
 interface Thread {
-    post(request: Request): void;
+    post(request: Request, transfer?: Transferable[]): void;
     terminate(): void;
     /** Node: whether the thread keeps the program running. */
     hold(busy: boolean): void;
@@ -86,7 +86,7 @@ async function openThread(
         thread.on("message", receive);
         thread.on("error", (error: Error) => fail(error.message));
         return {
-            post: (request) => thread.postMessage(request),
+            post: (request, transfer) => thread.postMessage(request, transfer),
             terminate: () => void thread.terminate(),
             hold: (busy) => (busy ? thread.ref() : thread.unref()),
         };
@@ -95,7 +95,7 @@ async function openThread(
     const thread = new Worker(address);
     thread.onmessage = (event: MessageEvent<Reply>) => receive(event.data);
     thread.onerror = (event) => fail(event.message || "the worker cannot be loaded");
-    return { post: (request) => thread.postMessage(request), terminate: () => thread.terminate(), hold: () => {} };
+    return { post: (request, transfer = []) => thread.postMessage(request, transfer), terminate: () => thread.terminate(), hold: () => {} };
 }
 
 async function compile(wasm: NonNullable<StartOptions["wasm"]>): Promise<WebAssembly.Module> {
@@ -196,21 +196,23 @@ export class Pelt {
         return kind;
     }
 
-    private send(request: (id: number) => Request, call: CallOptions): Promise<any> {
+    private send(request: (id: number) => Request, call: CallOptions, transfer?: Transferable[]): Promise<any> {
         if (this.dead) return Promise.reject(this.dead);
         const id = ++this.last;
         return new Promise((done, fail) => {
             this.calls.set(id, { ...call, done, fail });
             this.thread.hold(true);
-            this.thread.post(request(id));
+            this.thread.post(request(id), transfer);
         });
     }
 
     private async call(handle: number, method: string, args: unknown[]): Promise<any> {
         let [hooks, end]: [CallOptions, () => void] = [{}, () => {}];
+        const moved: Transferable[] = [];
         const packed = args.map((arg) => {
             if (arg === null || typeof arg !== "object" || ArrayBuffer.isView(arg) || Array.isArray(arg)) return arg;
             const { progress, iteration, signal, ...rest } = arg as CallOptions & Record<string, unknown>;
+            if (rest.into instanceof Float32Array) moved.push(rest.into.buffer);
             for (const [key, value] of Object.entries(rest))
                 if (value instanceof Remote) rest[key] = { $handle: value.$handle };
             if (!progress && !iteration && !signal) return rest;
@@ -231,7 +233,7 @@ export class Pelt {
             throw new PeltError("cancelled", "cancelled");
         }
         try {
-            return await this.send((id) => ({ kind: "call", id, handle, method, args: packed }), hooks);
+            return await this.send((id) => ({ kind: "call", id, handle, method, args: packed }), hooks, moved);
         } finally {
             end();
         }

@@ -102,6 +102,11 @@ export class Memory {
         return new ARRAYS[kind](this.module.HEAPU8.buffer, place, count).slice();
     }
 
+    /** Floats of the memory, until it grows. */
+    floats(place: number, count: number): Float32Array {
+        return new Float32Array(this.module.HEAPU8.buffer, place, count);
+    }
+
     /** Reads a struct; its arrays are copied. Pointers that are NULL become null. */
     read(name: string, place: number): any {
         const out: Record<string, unknown> = {};

@@ -8,7 +8,7 @@ declare const process: { versions?: { node?: string } };
 declare module "node:worker_threads" {
     export class Worker {
         constructor(source: URL | string, options?: { eval?: boolean });
-        postMessage(message: unknown): void;
+        postMessage(message: unknown, transfer?: Transferable[]): void;
         on(event: string, listener: (value: any) => void): void;
         terminate(): Promise<number>;
         ref(): void;

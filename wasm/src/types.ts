@@ -149,6 +149,8 @@ export interface PoseOptions {
     /** [slider] instead of a motion; `locals` are of the other joints. */
     sliders?: Float32Array;
     skinning?: "linear" | "dualQuaternion";
+    /** As in AdvanceOptions. */
+    into?: Float32Array;
     /** Normals too; the mesh must have some. */
     normals?: boolean;
 }
@@ -346,6 +348,9 @@ export interface AdvanceOptions {
     pose?: Float32Array | { motion: number | null; time: number };
     seconds: number;
     normals?: boolean;
+    /** [vertex][3] an array to write the positions to, such as those of the frame before: spares the allocation. With a worker its memory
+     * is moved there and back: use the result. */
+    into?: Float32Array;
 }
 export interface JiggleReport {
     cellCount: number;
