@@ -13,6 +13,10 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64" AND CMAKE_C_COMPILER_ID STREQUAL "G
     # gcc 12 ends with an internal error when it vectorises sums of these.
     target_compile_options(pelt_flags INTERFACE -fno-builtin-fmax -fno-builtin-fmaxf -fno-builtin-fmin -fno-builtin-fminf)
 endif()
+if(EMSCRIPTEN)
+    # clang 14 joins statements to vectors of WebAssembly that compute something else (scenes/softbody.c).
+    target_compile_options(pelt_flags INTERFACE -fno-slp-vectorize)
+endif()
 if(PELT_WERROR)
     target_compile_options(pelt_flags INTERFACE -Werror)
 endif()
