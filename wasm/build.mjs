@@ -60,7 +60,7 @@ function optionTypes(tables) {
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 copyFileSync(path.join(moduleFolder, "pelt_module.wasm"), path.join(out, "pelt.wasm"));
-for (const [from, to] of [["package.json", "package.json"], ["README.md", "README.md"], ["../LICENSE", "LICENSE"]])
+for (const [from, to] of [["package.json", "package.json"], ["README.md", "README.md"], ["../LICENSE", "LICENSE"], ["../THIRD_PARTY.md", "THIRD_PARTY.md"]])
     copyFileSync(here(from), path.join(out, to));
 await Promise.all([bundle("index", "pelt.js", "esm"), bundle("engine", "engine.js", "esm"), bundle("worker", "worker.js", "iife")]);
 
