@@ -12,6 +12,8 @@ static const pelt_option common_options[] = {
      "print errors only: no warnings, progress or summary"},
     {"verbose", 'v', PELT_OPTION_FLAG, PELT_FIELD(common_settings, verbose), NULL, 0, 0, NULL, NULL,
      "print more detail"},
+    {"progress", 0, PELT_OPTION_FLAG, PELT_FIELD(common_settings, progress), NULL, 0, 0, NULL, NULL,
+     "print progress as lines on standard error, for other programs: 'progress 0.25 solve'"},
     {"json", 0, PELT_OPTION_TEXT, PELT_FIELD(common_settings, json_path), NULL, 0, 0, NULL, "FILE",
      "write the results as JSON; -: to standard output, without the table"},
     {"report", 0, PELT_OPTION_TEXT, PELT_FIELD(common_settings, page_path), NULL, 0, 0, NULL, "PAGE",

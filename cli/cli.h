@@ -119,6 +119,7 @@ typedef struct cli_json {
 typedef struct common_settings {
     bool quiet;
     bool verbose;
+    bool progress;
     bool help;
     const char *json_path;
     const char *page_path;

@@ -137,28 +137,80 @@ void help_overview(FILE *out) {
     fputs("\nRun 'pelt VERB --help' for the options and examples of a verb.\n", out);
 }
 
+/* ---- JSON ------------------------------------------------------------------------------------------------- */
+
+static void json_option(const cli_verb *verb, const char *title, const pelt_option *option, void *user) {
+    static const char *const kinds[] = {"flag", "uint", "real", "size", "text", "choice", "vector"};
+    (void)verb;
+    cli_json *json = user;
+    json_open(json, NULL, '{');
+    if (title)
+        json_text(json, "group", title);
+    json_text(json, "name", option->name);
+    json_text(json, "kind", kinds[option->kind]);
+    if (option->letter)
+        json_text(json, "letter", (char[]){option->letter, 0});
+    if (option->initial)
+        json_text(json, "default", option->initial);
+    if (option->min != 0 || option->max != 0) {
+        json_real(json, "min", option->min); /* null: infinite */
+        json_real(json, "max", option->max);
+    }
+    if (option_value_name(option))
+        json_text(json, option->kind == PELT_OPTION_CHOICE ? "choices" : "value", option_value_name(option));
+    json_text(json, "help", option->help);
+    json_close(json, '}');
+}
+
+/* The tables of a verb, for programs that show its options. An option begins its group if it has a member "group". */
+static void json_verb(cli_json *json, const cli_verb *verb) {
+    json_open(json, verb->name, '{');
+    json_text(json, "summary", verb->summary);
+    json_text(json, "usage", verb->usage);
+    if (verb->about)
+        json_text(json, "about", verb->about);
+    json_open(json, "options", '[');
+    each_option(verb, json_option, json);
+    json_close(json, ']');
+    json_close(json, '}');
+}
+
 /* ---- Verbs ------------------------------------------------------------------------------------------------ */
 
 static exit_code run_help(cli_session *session, const void *settings, const char *const *args, size_t count) {
     (void)settings;
-    if (count == 0)
-        help_overview(stdout);
+    FILE *out = session->out; /* NULL: --json - */
+    json_open(&session->report, "verbs", '{');
+    if (count == 0 && out)
+        help_overview(out);
+    for (size_t v = 0; count == 0 && verb_at(v); v++)
+        json_verb(&session->report, verb_at(v));
     for (size_t a = 0; a < count; a++) {
         const cli_verb *found;
         exit_code code = verb_require(session, args[a], &found);
         if (code != EXIT_DONE)
             return code;
-        if (a)
-            fputc('\n', stdout);
-        help_verb(found, stdout);
+        if (a && out)
+            fputc('\n', out);
+        if (out)
+            help_verb(found, out);
+        json_verb(&session->report, found);
     }
+    json_close(&session->report, '}');
+    session->report_done = true;
     return EXIT_DONE;
 }
+
+static const example help_examples[] = {
+    {"pelt help bind --json -", "names, ranges and defaults of its options, for other programs"},
+};
 
 const cli_verb verb_help = {
     .name = "help",
     .summary = "show the help of a verb",
     .usage = "pelt help [VERB…]",
+    .examples = help_examples,
+    .example_count = COUNT(help_examples),
     .utility = true,
     .run = run_help,
 };

@@ -1,5 +1,5 @@
 /* Messages and a progress line, both on stderr. The progress line appears only on a terminal and is erased before other
- * output.
+ * output; --progress prints lines for other programs instead.
  */
 #include "cli.h"
 
@@ -10,6 +10,7 @@
 /* Global state: the process has one terminal. */
 static struct {
     bool shows_progress;
+    bool prints_lines; /* --progress */
     bool line_shown;
     const char *phase;
     double phase_start, last_drawn;
@@ -21,7 +22,8 @@ bool terminal_colours(FILE *stream) {
 }
 
 void terminal_start(const cli_session *session) {
-    terminal.shows_progress = !session->common.quiet && px_terminal_draws(stderr);
+    terminal.prints_lines = session->common.progress;
+    terminal.shows_progress = !session->common.quiet && !session->common.progress && px_terminal_draws(stderr);
 }
 
 /* ---- Messages --------------------------------------------------------------------------------------------- */
@@ -123,12 +125,22 @@ static void draw_line(const char *phase, double fraction, double elapsed) {
     terminal.line_shown = true;
 }
 
-/* Draws nothing for the first half second, then at most ten times a second. */
+/* Draws nothing for the first half second, then at most ten times a second. Lines: the start of every phase, then at most
+ * ten a second. */
 void terminal_progress(void *user, const char *phase, double fraction) {
     (void)user;
-    if (!terminal.shows_progress)
+    if (!terminal.shows_progress && !terminal.prints_lines)
         return;
     double time = px_seconds();
+    if (terminal.prints_lines) {
+        bool begins = !terminal.phase || strcmp(terminal.phase, phase) != 0;
+        if (begins || time - terminal.last_drawn >= 0.1) {
+            fprintf(stderr, "progress %.3f %s\n", fraction, phase);
+            terminal.phase = phase;
+            terminal.last_drawn = time;
+        }
+        return;
+    }
     if (!terminal.phase || strcmp(terminal.phase, phase) != 0) {
         terminal.phase = phase;
         terminal.phase_start = time;

@@ -21,7 +21,7 @@ for verb in info convert bake pose weights compare view help version completion 
     run 0 $verb --help
     same by_help log/out
     out "usage: pelt $verb"
-    for option in quiet verbose json threads max-memory help; do out "--$option"; done
+    for option in quiet verbose progress json threads max-memory help; do out "--$option"; done
     "$PELT" man $verb | sed -n 's/^\\fB.*\\-\\-\([a-z\\-]*\)\\fR.*/\1/p' | sed 's/\\//g' >options
     [ -s options ] || fail "no options in pelt man $verb"
     while read -r option; do out "--$option"; done <options
@@ -31,6 +31,28 @@ for option in fps motion mesh skinning output; do
     out "--$option"
 done
 [ "$("$PELT" bake --help | grep -c -e '--fps N ')" = 1 ] || fail "--fps is listed twice"
+
+# The same tables for other programs, with ranges; without a verb, those of all verbs.
+run 0 help bake bind --json -
+no_err
+cp log/out tables.json
+json tables.json 'Object.keys(r.verbs).join() === "bake,bind"'
+json tables.json 'r.verbs.bind.options.some((o) => o.name === "falloff" && o.letter === "a" && o.kind === "real" && o.default === "0.7" && o.min === 0 && o.max === 1)'
+json tables.json 'r.verbs.bake.options.some((o) => o.name === "skinning" && o.kind === "choice" && o.choices === "linear|dual-quaternion")'
+json tables.json 'r.verbs.bake.options.filter((o) => o.name === "fps").length === 1'
+run 0 help --json tables.json
+out "usage: pelt VERB"
+json tables.json 'Object.keys(r.verbs).length >= 20 && Object.values(r.verbs).every((v) => v.usage && v.options.every((o) => o.kind && o.help))'
+run 1 help bakee --json -
+no_out
+
+# Progress for other programs: lines, also where standard error is no terminal.
+quad >quad.obj
+quads f
+run 0 decompose 'f_*.obj' -o f.glb --progress --bones 1
+grep -Eq '^progress [01]\.[0-9]{3} [a-z]' log/err || fail "no lines of progress"
+run 0 decompose 'f_*.obj' -o f.glb --bones 1
+grep -q '^progress' log/err && fail "lines of progress that nobody asked for"
 
 # Misspelt verbs and options.
 run 1 comapre a b
