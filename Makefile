@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 MINUTES ?= 1
 
 .DEFAULT_GOAL := build
-.PHONY: help setup setup-build build release demo test test-all gauntlet interop bench wheel fuzz coverage docs-pictures docs-tables docs-api format install clean
+.PHONY: help setup setup-build build release demo test test-all gauntlet interop bench wheel fuzz coverage docs-pictures docs-tables docs-api format blender dist install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -62,6 +62,11 @@ docs-api: setup-build ## API reference of the public headers: out/api/index.html
 
 format: ## lay out the sources as .clang-format says
 	@git ls-files '*.c' '*.cc' '*.h' | xargs clang-format -i
+
+blender: setup-build ## the Blender add-on: build/pelt-blender-VERSION.zip, and one with the program for this system
+	@scripts/blender-zip.sh
+
+dist: blender ## what is given to others
 
 install: build ## install under PREFIX=/usr/local
 	@cmake --install build/release --prefix "$(PREFIX)"
