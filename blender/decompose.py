@@ -101,21 +101,21 @@ class PELT_OT_decompose(Job, bpy.types.Operator):
         return "%d bones, RMS error %.3g %% of the size" % (len(joints), rms)
 
     def _errors(self, reader, node, rest, deforms, bones, weights, moments):
-        """RMS distance of each vertex from the animation."""
+        """RMS distance of each vertex from the animation. deforms [bone][frame][4][4]."""
+        points = np.broadcast_to(rest.astype(np.float32), self.frames.shape)
         targets = [reader.array(t["POSITION"]) @ matrices.FROM_GLTF[:3, :3].T for t in reader.attributes(node)[1]]
         if targets:
             times, values = reader.channels(0)[(node, "weights")]
             values = gltf.sample(times, values.reshape(len(times), -1), moments)
-        squares = np.zeros(len(rest))
-        for k in range(len(moments)):
-            points = rest + sum((values[k, t] * d for t, d in enumerate(targets)), 0.0)
-            posed = np.zeros_like(rest)
-            for b, deform in enumerate(deforms):
-                weight = np.where(bones == b, weights, 0).sum(axis=1)
-                some = weight > 0
-                posed[some] += weight[some, None] * matrices.move(deform[k], points[some])
-            squares += np.sum((posed - self.frames[k]) ** 2, axis=1)
-        return np.sqrt(squares / len(moments))
+            points = points + np.tensordot(values, targets, 1).astype(np.float32)
+        off = -self.frames
+        for b, deform in enumerate(deforms):
+            weight = np.where(bones == b, weights, 0).sum(axis=1)
+            some = np.nonzero(weight)[0]
+            matrix = deform.astype(np.float32)
+            moved = points[:, some] @ matrix[:, :3, :3].transpose(0, 2, 1) + matrix[:, None, :3, 3]
+            off[:, some] += weight[some, None].astype(np.float32) * moved
+        return np.sqrt(np.mean(np.sum(off * off, axis=2, dtype=float), axis=0))
 
     @staticmethod
     def _add_colours(mesh, errors):

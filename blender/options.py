@@ -33,7 +33,7 @@ def _property(row, default):
         return bpy.props.BoolProperty(default=bool(default), **common)
     if kind == "choice":
         names = row["choices"].split("|")
-        items = [(name, name.replace("-", " ").capitalize(), text) for name in names]
+        items = [(n, n.upper() if len(n) <= 3 else n.replace("-", " ").capitalize(), text) for n in names]
         return bpy.props.EnumProperty(items=items, default=default or names[0], **common)
     if kind == "uint":
         low, high = row.get("min") or 0, row.get("max") or _INT_MAX

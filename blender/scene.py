@@ -328,7 +328,7 @@ def add_armature_modifier(o, armature):
 
 
 def new_action(owner, name):
-    """Gives an ID block a new action; a previous one is kept as a fake user would keep it: in its other users."""
+    """Gives an ID block a new action."""
     data = owner.animation_data or owner.animation_data_create()
     data.action = bpy.data.actions.new(name)
     return data.action
@@ -338,8 +338,7 @@ def add_curve(owner, path, index, numbers, values, group=None):
     """A linear F-curve in the owner's action; one key if it is constant. A curve of the same property is replaced."""
     action = owner.animation_data.action
     if hasattr(action, "fcurve_ensure_for_datablock"):  # Blender 4.4 and later: actions have slots
-        extra = {"group_name": group} if group else {}
-        curve = action.fcurve_ensure_for_datablock(owner, path, index=index, **extra)
+        curve = action.fcurve_ensure_for_datablock(owner, path, index=index)
     else:
         curve = action.fcurves.find(path, index=index)
         curve = curve or action.fcurves.new(path, index=index, **({"action_group": group} if group else {}))

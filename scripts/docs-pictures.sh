@@ -138,6 +138,9 @@ cp "$scenes/study/study.svg" "$out/study.svg"
 # The hand of the EigenSkin paper: a pose outside the training set (Figs 1, 7: linear blend skinning, one and five
 # eigendisplacements, truth), training poses (Fig. 4), skeleton (Fig. 6), supports (Fig. 3), eigendisplacements (Fig. 5).
 hand() { "$bin/pelt" correct "$scenes/hand.glb" --driver pose --poses "$scenes/handposes" --preset eigenskin2002 -o "$scenes/hand_$1.glb" --quiet "${@:2}"; }
+# The Blender add-on, where Blender and a virtual screen are installed.
+PELT=$PWD/$bin/pelt PELT_SCENES=$PWD/$bin/pelt-scenes PICTURE=$PWD/$out/blender.png sh tests/blender/window.sh || [ $? = 77 ]
+
 "$bin/pelt-scenes" hand -o "$scenes/hand.glb" --vertices 7000 --poses "$scenes/handposes" --unseen "$scenes/handunseen" >/dev/null
 hand 1 --modes 1
 hand 5

@@ -7,6 +7,7 @@ the size. Prints a line for each test; the exit code is 1 if one fails.
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -202,6 +203,18 @@ def test_install():
         assert not hasattr(bpy.types, "PELT_OT_bind")
 
 
+def test_readme():
+    """The lines of README.md, with another zip."""
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+    with open(os.path.join(root, "README.md"), encoding="utf-8") as file:
+        (block,) = re.findall(r"^```python\n(bpy[^`]*)^```", file.read(), re.M)
+    block, count = re.subn(r"build/pelt-blender-[^\"]*\.zip", SHIPPED.replace("\\", "/"), block)
+    assert count == 1 and len(block.splitlines()) <= 5
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    exec(block, {"bpy": bpy})
+    assert bpy.context.object.name == "Grid skin" and len(bpy.context.object.parent.data.bones) == 20
+
+
 def test_decompose():
     start()
     source = wave()
@@ -220,7 +233,11 @@ def test_decompose():
     colours = np.array([c.color for c in o.data.color_attributes["Pelt error"].data])
     assert colours.shape == (len(o.data.vertices), 4) and colours[:, 0].max() > 0.99 and colours.min() >= 0
     is_like = shown(o)
-    assert np.abs(is_like - wanted).max() < 0.02 * size(wanted)
+    errors = np.sqrt(np.mean(np.sum((is_like - wanted) ** 2, axis=2), axis=0))
+    assert errors.max() < 0.02 * size(wanted) and abs(colours[errors.argmax(), 0] - 1) < 1e-3
+    t = np.where(colours[:, 2] > 0, (1 - colours[:, 2]) / 2, (1 + colours[:, 0]) / 2)  # of the colour ramp
+    worst = np.abs(t - errors / errors.max()).max()
+    assert worst < 0.02, "the colours do not show the error: %g" % worst  # positions are rounded
     origin = np.array(armature.location)[[0, 2, 1]] * (1, 1, -1)
     check_same(is_like, baked("rig.glb") + origin, "decompose")
 
