@@ -28,6 +28,34 @@ static void test_small_shells_follow_one_joint(void **state) {
     test_end(&test);
 }
 
+/* A button over the elbow belongs to both bones: it moves as a whole, with the same weights at all vertices. */
+static void test_small_shells_do_not_bend(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    for (int rigid = 0; rigid < 2; rigid++) {
+        pelt_model *model = make_arms(&test, true);
+        const pelt_part *button = &model->mesh.parts[1];
+        pelt_bind_desc desc = quick_desc();
+        pelt_bind_report report;
+        desc.rigid_parts = rigid ? PELT_BIND_RIGID_AUTO : PELT_BIND_RIGID_OFF;
+        desc.falloff = 0.2;
+        for (uint32_t i = 0; i < button->vertex_count; i++)
+            model->mesh.positions[3 * (size_t)(button->first_vertex + i)] += 0.375f;
+        bind_soundly(&test, model, &desc, &report);
+        assert_int_equal(report.rigid_count, 0);
+        double least = 1, most = 0;
+        for (uint32_t i = 0; i < button->vertex_count; i++) {
+            least = fmin(least, joint_weight(model, button->first_vertex + i, FORE_R));
+            most = fmax(most, joint_weight(model, button->first_vertex + i, FORE_R));
+        }
+        assert_true(least > 0.1 && most < 0.9);
+        assert_true(rigid ? most == least : most > least + 0.01);
+        pelt_model_destroy(model);
+    }
+    test_end(&test);
+}
+
 /* Half a ball at the end of the body with a joint at its centre and another joint nearby: an eye and its lid. */
 static void test_eyes_follow_their_joint(void **state) {
     (void)state;
@@ -258,6 +286,7 @@ static void test_locked_joints_keep_their_weights(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_shells_follow_one_joint),
+        cmocka_unit_test(test_small_shells_do_not_bend),
         cmocka_unit_test(test_eyes_follow_their_joint),
         cmocka_unit_test(test_rigid_regions),
         cmocka_unit_test(test_regions_by_place),

@@ -32,9 +32,10 @@ double px_bind_falloff(double distance, double alpha, uint32_t curve);
 pelt_result px_bind_settings_make(px_arena *arena, const pelt_binding *binding, const pelt_bind_desc *desc,
                                   const pelt_transform *pose, px_bind_settings *settings);
 
-/* Sets settings->follows for shells that are accessories or machine parts, except for rows that have a joint. */
+/* Sets settings->follows for shells that are accessories or machine parts, except for rows that have a joint. Other small
+ * or round shells get the same row throughout. */
 pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *binding, const px_bind_settings *settings,
-                                 const px_weight_table *table);
+                                 px_weight_table *table);
 
 /* Averages rows at mirrored positions, so that both sides get mirrored weights, cut to `limits`. unmatched [class]: 1
  * if there is no row at the mirrored position, or if one has weights of joints that cannot be mirrored. */

@@ -148,6 +148,7 @@ typedef struct px_bind_bones {
     uint32_t *heirs; /* [target] fallback: the target of the joint's parent, or PELT_NONE */
     float *handicap; /* [target] factor on distances while bones compete for voxels; 1: none */
     float *behind;   /* [target] the same for voxels behind the joint, added to the factor; 0: none */
+    float anchor;    /* factor on the anchors of the diffusion; the lower, the wider joints blend */
 } px_bind_bones;
 
 /* Classifies control joints, computes the segments of the others, and records idle joints in the subject. */

@@ -9,8 +9,9 @@
  *   a flat rig      joints without hierarchy are linked along the axis on which most of them meet another one
  *
  * Rigs whose bones run along +y come from Blender. Its bones end where their axis says, and its automatic weights, with
- * which artists begin there, treat all bones alike: such rigs get no bones to children beside the axis and no handicaps,
- * and a joint whose children all lie behind it (a body from which the limbs hang) has a bone along its axis.
+ * which artists begin there, treat all bones alike and blend widely: such rigs get no bones to children beside the axis,
+ * no handicaps and weaker anchors, and a joint whose children all lie behind it (a body from which the limbs hang) has a
+ * bone along its axis.
  *
  * Control joints (targets, roots outside the volume) have no bones. Weights in the file outrank name and position of a
  * joint in this decision. */
@@ -37,6 +38,7 @@
 #define CLAVICLE_HANDICAP  2.0f   /* clavicles move little of the chest around them */
 #define BESIDE_BEHIND      0.5f   /* px_bind_bones.behind of bones that leave their parent's bone sideways */
 #define BLENDER_AXIS       2      /* +y */
+#define BLENDER_ANCHOR     0.6f   /* px_bind_bones.anchor of such rigs */
 #define BEHIND_COSINE      -0.15f /* maximum cosine between the axis and children behind a joint */
 
 typedef struct layout {
@@ -651,6 +653,7 @@ static pelt_result make_bones(pelt_context *context, px_arena *arena, layout *l)
         PX_TRY(try_axes(arena, l));
     add_bones(l);
     set_handicaps(l);
+    bones->anchor = l->axis == BLENDER_AXIS ? BLENDER_ANCHOR : 1;
     for (uint32_t t = 0; t < subject->target_count; t++) {
         uint32_t parent = l->parents[subject->targets[t]];
         bones->heirs[t] = parent == PELT_NONE ? PELT_NONE : subject->joint_targets[parent];

@@ -214,7 +214,7 @@ static pelt_result label_voxels(px_heat *h, const px_bind_volume *volume, const 
         if (d > bones->limit[label] && bones->heirs[label] != PELT_NONE)
             label = bones->heirs[label];
         h->labels[v] = label;
-        h->holds[v] = ANCHOR_WEIGHT * size / (d * d);
+        h->holds[v] = bones->anchor * ANCHOR_WEIGHT * size / (d * d);
     }
     return PELT_OK;
 }

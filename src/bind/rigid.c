@@ -2,7 +2,8 @@
  *
  * Accessories: a small shell with nearly all weights on one joint follows that joint, as a button does; skinned clothes
  * are larger, or spread over several joints. A smaller shell that is a sphere or hemisphere around a joint follows that
- * joint, as an eye does: the bones of head and lids may be equally near.
+ * joint, as an eye does: the bones of head and lids may be equally near. Other small shells, and round ones of any
+ * accessory's size, do not bend either: all of their vertices get the mean of their weights, sharpened.
  *
  * Machines: where most of the mesh consists of shells that mainly belong to one joint each, none of these bends.
  * Diffusion leaks between parts that touch, so a shell without a clear owner follows the bone nearest to its
@@ -14,7 +15,8 @@
 #define MAX_ACCESSORY_SIZE  0.3  /* of the mesh's diagonal */
 #define MIN_ACCESSORY_SHARE 0.8  /* of a shell's mean weights */
 #define MAX_NEAREST_SIZE    0.1  /* of the mesh's diagonal */
-#define MAX_RADIUS_SPREAD   0.1  /* standard deviation / mean of the distances from the joint */
+#define MAX_RADIUS_SPREAD   0.1  /* standard deviation / mean of the distances from the joint or from the centre */
+#define MAX_SMALL_RATIO     0.5  /* fraction of the rows in small shells: with more, the surface consists of them */
 #define MAX_MACHINE_PART    0.7  /* of the mesh's diagonal: machine parts may be larger than accessories */
 #define MIN_MACHINE_SHARE   0.5  /* of a shell's mean weights, on one joint */
 #define MIN_MACHINE_RATIO   0.72 /* fraction of the rows in such shells that makes the mesh a machine … */
@@ -144,6 +146,27 @@ static uint32_t nearest_bone(const pelt_binding *b, const px_bind_settings *sett
     return best == PELT_NONE ? PELT_NONE : s->targets[best];
 }
 
+/* Whether the rows of a shell lie on a sphere around the centre of its box. */
+static bool is_round(const px_bind_subject *s, const px_bind_box *box, const uint32_t *rows, uint32_t count) {
+    pelt_affine centre = {{0}};
+    for (int c = 0; c < 3; c++)
+        centre.m[4 * c + 3] = 0.5f * (box->low[c] + box->high[c]);
+    return spread_about(s, rows, count, &centre, INFINITY) < MAX_RADIUS_SPREAD;
+}
+
+/* Gives all rows of a shell the same weights: the cubes of their mean, so that what leaks in from a bone beside the shell
+ * counts little. */
+static void stiffen(const uint32_t *rows, uint32_t count, px_weight_table *table) {
+    px_weight_sum sum = {0};
+    for (uint32_t n = 0; n < count; n++)
+        px_weight_sum_add_row(&sum, table, rows[n], 1.0 / count);
+    for (uint32_t e = 0; e < sum.count; e++)
+        sum.weights[e] *= sum.weights[e] * sum.weights[e];
+    px_weight_sum_cut(&sum, &(px_weight_limits){.influences = table->capacity});
+    for (uint32_t n = 0; n < count && sum.count; n++)
+        px_weight_sum_store(&sum, table, rows[n]);
+}
+
 /* Whether the mesh is a machine: most of it is many shells that mainly belong to one joint each, or boxes. */
 static bool is_machine(const shell *shells, const uint32_t *firsts, uint32_t shell_count, double whole) {
     double rigid = 0, boxes = 0, all = 0;
@@ -158,8 +181,8 @@ static bool is_machine(const shell *shells, const uint32_t *firsts, uint32_t she
 }
 
 pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *b, const px_bind_settings *settings,
-                                 const px_weight_table *table) {
-    uint32_t *firsts, *items;
+                                 px_weight_table *table) {
+    uint32_t *firsts, *items, small = 0;
     float low[3], high[3];
     double whole = px_box(b->subject.positions, b->subject.classes.count, low, high);
     px_bind_box *boxes = px_bind_shell_boxes(arena, &b->subject, b->shells, b->shell_count);
@@ -174,6 +197,7 @@ pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *b, const p
         uint32_t count = firsts[n + 1] - firsts[n];
         shells[n].size = diagonal(&boxes[n]);
         shells[n].joint = strongest(table, items + firsts[n], count, sums, &shells[n].share);
+        small += shells[n].size < MAX_NEAREST_SIZE * whole ? count : 0;
     }
     bool machine = is_machine(shells, firsts, b->shell_count, whole);
     for (uint32_t n = 0; n < b->shell_count; n++) {
@@ -188,8 +212,12 @@ pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *b, const p
         double least = !machine                                                          ? MIN_ACCESSORY_SHARE
                        : size < MAX_NEAREST_SIZE * whole || count <= PX_BIND_BOX_CORNERS ? 0
                                                                                          : MIN_MACHINE_SHARE;
-        if (round == PELT_NONE && (joint == PELT_NONE || share < least))
+        if (round == PELT_NONE && (joint == PELT_NONE || share < least)) {
+            if (!machine && small < MAX_SMALL_RATIO * b->subject.classes.count &&
+                (size < MAX_NEAREST_SIZE * whole || is_round(&b->subject, &boxes[n], items + firsts[n], count)))
+                stiffen(items + firsts[n], count, table);
             continue;
+        }
         for (uint32_t k = firsts[n]; k < firsts[n + 1]; k++)
             if (settings->follows[items[k]] == PELT_NONE)
                 settings->follows[items[k]] = round != PELT_NONE ? round : joint;
