@@ -106,7 +106,9 @@ static pelt_result show_voxels(bind_work *w, pelt_page_desc *page) {
         if (!voxels.boundary[v])
             continue;
         for (int c = 0; c < 3; c++)
-            centers[count][c] = (float)(voxels.origin[c] + (voxels.cells[v][c] + 0.5) * voxels.cell[c]);
+            for (int a = 0; a < 3; a++)
+                centers[count][c] += (float)((voxels.origin[a] + (voxels.cells[v][a] + 0.5) * voxels.cell[a]) *
+                                             (double)voxels.axes[a][c]);
         count++;
     }
     double side = fmin(voxels.cell[0], fmin(voxels.cell[1], voxels.cell[2]));

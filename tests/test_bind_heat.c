@@ -1,5 +1,6 @@
 /* Weights by heat diffusion, before pruning and normalisation; and which joints get bones. */
 #include "bind_models.h"
+#include "core/math3.h"
 
 #include "bind/bind.h"
 
@@ -187,9 +188,11 @@ static void test_last_bones_do_not_go_on_for_ever(void **state) {
 /* Whether a bone of a joint ends within two cells of a place. */
 static bool ends_at(const pelt_binding *binding, uint32_t joint, const float place[3]) {
     const px_bind_bones *bones = &binding->bones;
-    float p[3];
+    float turned[3], p[3];
     bool found = false;
-    px_bind_to_grid(&binding->volume.voxels.grid, place, p);
+    for (int a = 0; a < 3; a++)
+        turned[a] = px_dot3(binding->axes[a], place);
+    px_bind_to_grid(&binding->volume.voxels.grid, turned, p);
     for (uint32_t k = 0; k < bones->segment_count; k++)
         found |= binding->subject.targets[bones->segments[k].target] == joint &&
                  hypotf(hypotf(bones->segments[k].b[0] - p[0], bones->segments[k].b[1] - p[1]),
@@ -301,7 +304,10 @@ static void test_last_bones_turn_to_the_volume(void **state) {
     pelt_binding *binding = bones_of(&test, model);
     const px_bind_segment *last = &binding->bones.segments[binding->bones.segment_count - 1];
     assert_int_equal(binding->subject.targets[last->target], 2);
-    double cell = binding->volume.voxels.grid.cell[2], forward = (double)(last->b[2] - last->a[2]) * cell;
+    double forward = 0;
+    for (int a = 0; a < 3; a++)
+        forward +=
+            (double)(last->b[a] - last->a[a]) * binding->volume.voxels.grid.cell[a] * (double)binding->axes[a][2];
     if (!(forward > 0.75))
         fail_msg("the bone of the ankle goes forward by %g", forward);
     pelt_binding_destroy(binding);

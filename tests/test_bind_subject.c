@@ -347,7 +347,8 @@ static void test_moved_inputs_get_the_same_weights(void **state) {
     } cases[] = {{{{1.7f, -20, 3}, {0, 0, 0, 1}, {1, 1, 1}}, 1e-3, "creature"},
                  {{{0, 0, 0}, {0, 0, 0, 1}, {100, 100, 100}}, 1e-3, "creature"},
                  {{{0, 0, 0}, {TURN, 0, 0, TURN}, {1, 1, 1}}, 1e-2, "creature"},
-                 {{{0, 0, 0}, {0.1830127f, 0.1830127f, 0.1830127f, 0.9484573f}, {1, 1, 1}}, 0.05, NULL}};
+                 {{{0, 0, 0}, {0.1830127f, 0.1830127f, 0.1830127f, 0.9484573f}, {1, 1, 1}}, 0.02, "creature"},
+                 {{{0, 0, 0}, {0.1830127f, 0.1830127f, 0.1830127f, 0.9484573f}, {1, 1, 1}}, 0.02, NULL}};
     test_context test;
     test_begin(&test, 2);
     pelt_bind_desc desc = quick_desc();

@@ -64,12 +64,14 @@ typedef struct pelt_bind_desc {
     uint32_t cookie; /* set by pelt_bind_desc_default; do not change */
     /* Settings of pelt_binding_create. */
     uint32_t method;     /* pelt_bind_method; default heat */
-    uint32_t resolution; /* voxels along the longest side of the mesh; default 256 */
+    /* voxels along the longest side of the mesh's box along its principal axes (along x, y and z with views or paint);
+     * default 256 */
+    uint32_t resolution;
     /* Above resolution 256: with more voxels, fields are solved on blocks of 2³, 4³, 8³ or 16³ voxels, so that memory is
      * bounded. Blocks are split into their connected pieces: surfaces that the voxels separate stay apart. Default
      * 1,000,000. */
     uint32_t max_voxels;
-    const char *grid;  /* "X,Y,Z": voxels along each side instead; NULL (default): use resolution */
+    const char *grid;  /* "X,Y,Z": voxels along x, y and z instead; NULL (default): use resolution */
     const char *views; /* views excluded from the inside vote, "+x,-y"; NULL (default): none */
     uint32_t distance; /* pelt_bind_distance, geodesic only; default paper */
     /* model whose skeleton and motions are used; NULL (default): the model's own. Borrowed until the binding is
@@ -265,7 +267,8 @@ PELT_EXPERIMENTAL PELT_API pelt_result pelt_bind_prefer(pelt_context *context, p
 /* The voxels of a binding, for display, in the space of the rest pose. */
 typedef struct pelt_bind_voxels {
     uint32_t count;             /* number of voxels */
-    double origin[3], cell[3];  /* centre of (x, y, z) = origin + (x + ½, y + ½, z + ½) · cell */
+    double origin[3], cell[3];  /* in the space of `axes`: centre of (x, y, z) = origin + (x + ½, y + ½, z + ½) · cell */
+    float axes[3][3];           /* unit vectors along the axes of the grid; world space, bind pose */
     const uint16_t (*cells)[3]; /* [voxel] x y z */
     const uint8_t *boundary;    /* [voxel] 1: touched by a triangle; 0: interior */
 } pelt_bind_voxels;
@@ -282,10 +285,11 @@ typedef enum pelt_bind_section_kind {
 /* A picture of a section: one pixel per cell. */
 typedef struct pelt_bind_section {
     uint32_t width, height; /* cells: along z and y (axis x), x and z (y), x and y (z) */
-    double position;        /* of the section along its axis, object units */
+    double position;        /* of the section along its axis, from the origin, object units */
     uint8_t *pixels;        /* [height][width][4] red, green, blue, alpha; upper row first */
 } pelt_bind_section;
-/* Draws the section perpendicular to an axis (0 to 2) through a position (NaN: where most voxels are). Fields and weights
+/* Draws the section perpendicular to an axis (0 to 2) of the grid, pelt_bind_voxels.axes, through a position (NaN: where
+ * most voxels are). Fields and weights
  * need desc.keep_fields; `joint` is used by FIELD only and must be one that gets weights. On failure *section is empty. */
 PELT_API pelt_result pelt_binding_section(const pelt_binding *binding, uint32_t kind, uint32_t axis, double position,
                                           uint32_t joint, pelt_bind_section *section);

@@ -149,7 +149,7 @@ static pelt_result parse_paint(pelt_binding *b, px_voxel_paint **paints, uint32_
 }
 
 static pelt_result make_volume(pelt_binding *b) {
-    const px_bind_subject *s = &b->subject;
+    const px_bind_subject *s = &b->turned;
     px_bind_volume *volume = &b->volume;
     float low[3], high[3];
     uint32_t size[3], views;
@@ -236,7 +236,7 @@ static uint32_t finer_resolution(const pelt_binding *b) {
 }
 
 static pelt_result solve(pelt_binding *b, px_bind_wave *wave) {
-    px_bind_subject *s = &b->subject;
+    px_bind_subject *s = &b->turned;
     px_bind_bridges bridges = {0};
     b->fields.method = b->desc.method;
     b->fields.values = PX_NEW(b->arena, float, px_mul_size(s->classes.count, s->target_count));
@@ -284,7 +284,7 @@ static pelt_result make_fields(pelt_binding *b, uint32_t *finer) {
     if (result == PELT_OK)
         result = px_bind_wave_run(&wave);
     if (result == PELT_OK)
-        result = px_bind_touching(b->arena, &b->subject, &b->bones, &wave,
+        result = px_bind_touching(b->arena, &b->turned, &b->bones, &wave,
                                   b->desc.method == PELT_BIND_HEAT ? b->volume.neighbours : NULL, &b->report);
     if (result == PELT_OK && !(*finer = finer_resolution(b)))
         result = solve(b, &wave);
@@ -294,7 +294,7 @@ static pelt_result make_fields(pelt_binding *b, uint32_t *finer) {
 
 /* Properties of the classes and shells, from the voxels. */
 static pelt_result make_rows(pelt_binding *b) {
-    const px_bind_subject *s = &b->subject;
+    const px_bind_subject *s = &b->turned;
     b->shells = PX_NEW(b->arena, uint32_t, s->classes.count);
     b->bridged = PX_NEW(b->arena, uint8_t, s->classes.count);
     if (!b->shells || !b->bridged)
@@ -367,10 +367,20 @@ static pelt_result report_volume(pelt_binding *b) {
         r->bridged_count += is_bridged(b, i);
         if (row == PELT_NONE)
             continue;
-        px_grid_cell(&voxels->grid, b->subject.positions + 3 * (size_t)row, cell);
+        px_grid_cell(&voxels->grid, b->turned.positions + 3 * (size_t)row, cell);
         r->outside_count += px_voxel_at(voxels, cell[0], cell[1], cell[2]) == PELT_NONE;
     }
     return report_parts(b);
+}
+
+/* Options that name axes of the grid keep those of the input. */
+static pelt_result turn_subject(pelt_binding *b) {
+    bool kept = b->desc.grid || b->desc.views || b->desc.paint;
+    for (int k = 0; k < 9; k++)
+        b->axes[k / 3][k % 3] = k % 4 == 0;
+    if (!kept)
+        PX_TRY(px_bind_frame(b->context, &b->subject, b->axes));
+    return px_bind_subject_turn(b->arena, &b->subject, (const float(*)[3])b->axes, &b->turned);
 }
 
 /* Fits the skeleton to the mesh if desc.fit is set; else fails if it does not fit. */
@@ -412,6 +422,7 @@ static pelt_result fill(pelt_binding *b, pelt_model *model, const pelt_bind_desc
     PX_TRY(keep_desc(b, desc));
     PX_TRY(px_bind_subject_make(b->context, b->arena, model, &b->desc, &b->subject));
     PX_TRY(fit_skeleton(b));
+    PX_TRY(turn_subject(b));
     b->report.seconds_fit = px_seconds() - start;
     uint32_t joint_count = b->subject.rig->skeleton.joint_count, finer = 0;
     uint8_t *idle = PX_NEW(b->arena, uint8_t, joint_count);
@@ -429,7 +440,7 @@ static pelt_result fill(pelt_binding *b, pelt_model *model, const pelt_bind_desc
         PX_TRY(make_volume(b));
         b->report.seconds_voxelize += px_seconds() - start;
         start = px_seconds();
-        PX_TRY(px_bind_bones_make(b->context, b->arena, &b->subject, &b->volume, &b->bones));
+        PX_TRY(px_bind_bones_make(b->context, b->arena, &b->turned, &b->volume, &b->bones));
         PX_TRY(make_fields(b, &finer));
         b->desc.resolution = finer ? finer : b->desc.resolution;
         b->report.seconds_solve += px_seconds() - start;
@@ -508,8 +519,10 @@ static pelt_result share(pelt_binding *b, const pelt_binding *from, pelt_model *
     b->fields.values = PX_NEW(b->arena, float, px_mul_size(b->subject.classes.count, b->subject.target_count));
     if (!b->fields.values)
         return PELT_ERROR_MEMORY;
+    memcpy(b->axes, from->axes, sizeof b->axes);
+    PX_TRY(px_bind_subject_turn(b->arena, &b->subject, (const float(*)[3])b->axes, &b->turned));
     PX_TRY(share_bones(b, &from->bones, columns));
-    PX_TRY(px_bind_sample_kept(b->context, &from->fields, columns, &b->subject, &b->volume, &b->fields));
+    PX_TRY(px_bind_sample_kept(b->context, &from->fields, columns, &b->turned, &b->volume, &b->fields));
     PX_TRY(make_rows(b));
     b->report.touching_joints[0] = b->report.touching_joints[1] = PELT_NONE;
     b->report.seconds_solve = px_seconds() - start;
@@ -582,6 +595,7 @@ void pelt_binding_destroy(pelt_binding *binding) {
 pelt_bind_voxels pelt_binding_voxels(const pelt_binding *binding) {
     const px_voxels *v = &binding->volume.voxels;
     pelt_bind_voxels out = {.count = v->count, .cells = (const uint16_t(*)[3])v->cells, .boundary = v->kinds};
+    memcpy(out.axes, binding->axes, sizeof out.axes);
     for (int c = 0; c < 3; c++) {
         out.origin[c] = v->grid.origin[c];
         out.cell[c] = v->grid.cell[c];

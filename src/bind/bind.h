@@ -3,6 +3,7 @@
  *   subject.c   input: vertex classes, joints and spaces, all in world space
  *   regions.h   regions of the mesh that options name
  *   blocks.c    separates touching boxes that the weld would merge
+ *   frame.c     axes of the grid
  *   names.c     classifies joints by name
  *   volume.c    voxel lookup, distance to segments
  *   place.c     interpolation weights of vertices in the grid
@@ -67,6 +68,14 @@ pelt_result px_bind_subject_make(pelt_context *context, px_arena *arena, pelt_mo
 pelt_result px_bind_subject_share(pelt_context *context, px_arena *arena, pelt_model *model,
                                   const px_bind_subject *source, const pelt_model *rig, px_bind_subject *subject,
                                   uint32_t **columns);
+
+/* Unit vectors along the axes of the grid, world space: the principal axes of the surface, in the order and direction
+ * nearest to x, y, z. */
+pelt_result px_bind_frame(pelt_context *context, const px_bind_subject *subject, float axes[3][3]);
+/* A copy of the subject whose positions and joints are in the space of these axes. Arrays that do not depend on the space
+ * are shared. */
+pelt_result px_bind_subject_turn(px_arena *arena, const px_bind_subject *subject, const float axes[3][3],
+                                 px_bind_subject *turned);
 
 /* ---- Names ------------------------------------------------------------------------------------------------ */
 
@@ -357,6 +366,8 @@ struct pelt_binding {
     pelt_bind_desc desc; /* as passed to create; strings are copies */
     bool shared;         /* the voxels are those of another mesh: regions that this one does not have are left out */
     px_bind_subject subject;
+    float axes[3][3];       /* of the grid, world space */
+    px_bind_subject turned; /* the subject in the space of these axes, in which volume, bones and fields are */
     px_bind_volume volume;
     px_bind_bones bones;
     px_bind_fields fields;

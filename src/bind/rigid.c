@@ -33,14 +33,14 @@ static double diagonal(const px_bind_box *box) {
 /* Rows of shell n: items[firsts[n]] to items[firsts[n + 1] − 1]. */
 static pelt_result list_rows(px_arena *arena, const pelt_binding *b, uint32_t **firsts, uint32_t **items) {
     *firsts = PX_NEW(arena, uint32_t, (size_t)b->shell_count + 1);
-    *items = PX_NEW(arena, uint32_t, b->subject.classes.count);
+    *items = PX_NEW(arena, uint32_t, b->turned.classes.count);
     if (!*firsts || !*items)
         return PELT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < b->subject.classes.count; i++)
+    for (uint32_t i = 0; i < b->turned.classes.count; i++)
         (*firsts)[b->shells[i]]++;
     for (uint32_t n = 0, sum = 0; n <= b->shell_count; n++)
         (*firsts)[n] = sum += n < b->shell_count ? (*firsts)[n] : 0;
-    for (uint32_t i = b->subject.classes.count;
+    for (uint32_t i = b->turned.classes.count;
          i-- > 0;) /* descending: keeps the rows of a shell in ascending order and ends at its first row */
         (*items)[--(*firsts)[b->shells[i]]] = i;
     return PELT_OK;
@@ -91,7 +91,7 @@ static double spread_about(const px_bind_subject *s, const uint32_t *rows, uint3
  * descendants are candidates. `there` [joint]: scratch. */
 static uint32_t joint_inside(const pelt_binding *b, const px_bind_settings *settings, const px_bind_box *box,
                              const uint32_t *rows, uint32_t count, bool *there) {
-    const px_bind_subject *s = &b->subject;
+    const px_bind_subject *s = &b->turned;
     double size = diagonal(box), least = MAX_RADIUS_SPREAD;
     uint32_t best = PELT_NONE;
     float middle[3];
@@ -124,7 +124,7 @@ typedef struct shell {
 /* The joint whose bone has the least mean distance from a shell's rows. means [target]: scratch. */
 static uint32_t nearest_bone(const pelt_binding *b, const px_bind_settings *settings, const uint32_t *rows,
                              uint32_t count, double *means) {
-    const px_bind_subject *s = &b->subject;
+    const px_bind_subject *s = &b->turned;
     const px_grid *grid = &b->volume.voxels.grid;
     for (uint32_t t = 0; t < s->target_count; t++)
         means[t] = 0;
@@ -184,11 +184,11 @@ pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *b, const p
                                  px_weight_table *table) {
     uint32_t *firsts, *items, small = 0;
     float low[3], high[3];
-    double whole = px_box(b->subject.positions, b->subject.classes.count, low, high);
-    px_bind_box *boxes = px_bind_shell_boxes(arena, &b->subject, b->shells, b->shell_count);
-    double *sums = PX_NEW(arena, double, b->subject.rig->skeleton.joint_count);
-    bool *there = PX_NEW(arena, bool, b->subject.rig->skeleton.joint_count);
-    double *means = PX_NEW(arena, double, b->subject.target_count);
+    double whole = px_box(b->turned.positions, b->turned.classes.count, low, high);
+    px_bind_box *boxes = px_bind_shell_boxes(arena, &b->turned, b->shells, b->shell_count);
+    double *sums = PX_NEW(arena, double, b->turned.rig->skeleton.joint_count);
+    bool *there = PX_NEW(arena, bool, b->turned.rig->skeleton.joint_count);
+    double *means = PX_NEW(arena, double, b->turned.target_count);
     shell *shells = PX_NEW(arena, shell, b->shell_count);
     if (!boxes || !sums || !there || !means || !shells)
         return PELT_ERROR_MEMORY;
@@ -213,8 +213,8 @@ pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *b, const p
                        : size < MAX_NEAREST_SIZE * whole || count <= PX_BIND_BOX_CORNERS ? 0
                                                                                          : MIN_MACHINE_SHARE;
         if (round == PELT_NONE && (joint == PELT_NONE || share < least)) {
-            if (!machine && small < MAX_SMALL_RATIO * b->subject.classes.count &&
-                (size < MAX_NEAREST_SIZE * whole || is_round(&b->subject, &boxes[n], items + firsts[n], count)))
+            if (!machine && small < MAX_SMALL_RATIO * b->turned.classes.count &&
+                (size < MAX_NEAREST_SIZE * whole || is_round(&b->turned, &boxes[n], items + firsts[n], count)))
                 stiffen(items + firsts[n], count, table);
             continue;
         }
