@@ -17,6 +17,10 @@ if(EMSCRIPTEN)
     # clang 14 joins statements to vectors of WebAssembly that compute something else (scenes/softbody.c).
     target_compile_options(pelt_flags INTERFACE -fno-slp-vectorize)
 endif()
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "s390x" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    # In ISO C, gcc would compute floats as doubles there.
+    target_compile_options(pelt_flags INTERFACE -fexcess-precision=fast)
+endif()
 if(PELT_WERROR)
     target_compile_options(pelt_flags INTERFACE -Werror)
 endif()

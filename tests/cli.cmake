@@ -4,7 +4,7 @@ list(FILTER CLI_TESTS EXCLUDE REGEX "/lib\\.sh$")
 foreach(script ${CLI_TESTS})
     get_filename_component(name ${script} NAME_WE)
     add_test(NAME cli_${name} COMMAND sh ${script})
-    set_tests_properties(cli_${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77
-        ENVIRONMENT "PELT=${CMAKE_BINARY_DIR}/bin/pelt;PELT_SCENES=${CMAKE_BINARY_DIR}/bin/pelt-scenes")
+    set_tests_properties(cli_${name} PROPERTIES TIMEOUT ${PELT_TEST_TIMEOUT} SKIP_RETURN_CODE 77
+        ENVIRONMENT "PELT=${PELT_COMMANDS}/pelt;PELT_SCENES=${PELT_COMMANDS}/pelt-scenes")
     pelt_test_parts(cli_${name} ${script})
 endforeach()

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# libm.sh LIBRARY.a…: no object file calls a function whose result differs between C libraries: those of libm that IEEE 754 does not
+# libm.sh COMPILER LIBRARY.a…: no object file calls a function whose result differs between C libraries: those of libm that IEEE 754 does not
 # define (src/core/libm.h has own ones), qsort and rand. Reads the undefined symbols of the objects.
 set -euo pipefail
-libm=$(cc -print-file-name=libm.so.6)
+cc=$1
+shift
+libm=$("$cc" -print-file-name=libm.so.6)
 [ -e "$libm" ] || { echo "libm.sh: no shared libm on this machine"; exit 77; }
 temp=$(mktemp -d)
 trap 'rm -rf "$temp"' EXIT
@@ -21,6 +23,6 @@ check "$@" || { echo "libm.sh: use px_ functions of src/core/libm.h and px_sort"
 
 # A forbidden call must be found.
 echo 'double sin(double); double called(double x) { return sin(x); }' >"$temp/wrong.c"
-cc -c "$temp/wrong.c" -o "$temp/wrong.o"
+"$cc" -c "$temp/wrong.c" -o "$temp/wrong.o"
 if check "$temp/wrong.o" >"$temp/found"; then echo "libm.sh: the check finds nothing" >&2; exit 1; fi
 grep -q 'sin$' "$temp/found"

@@ -1,6 +1,18 @@
 /* The versions of the passes over vertices for different machines give the same bits. */
 #include "support.h"
 
+#if !defined(__x86_64__) /* a second version, with vectors twice as long, where the library has one only */
+#include "core/core.h"
+#define LANES        8
+#define VERTEX_BLOCK vertex_block_wide
+#define MOMENT_BLOCK moment_block_wide
+pelt_result vertex_block_wide(void *user, size_t first, size_t count, size_t block);
+pelt_result moment_block_wide(void *user, size_t first, size_t count, size_t block);
+#include "decompose/vertex_kernel.h"
+#undef GROUP
+#include "decompose/moments_kernel.h"
+#endif
+
 #include "decompose/decomposer.h"
 #include "decompose/kinds.h"
 #include "decompose/passes.h"
@@ -22,6 +34,9 @@ static versions versions_here(void) {
         v.moments[v.count] = px_moment_block_avx512;
         v.vertices[v.count++] = px_vertex_block_avx512;
     }
+#else
+    v.moments[v.count] = moment_block_wide;
+    v.vertices[v.count++] = vertex_block_wide;
 #endif
     return v;
 }

@@ -182,7 +182,7 @@ static void the_same_bits(void **state) {
             hash ^= hash >> 32;
         }
         if (hash != f->hash) {
-            print_error("%s: hash 0x%016llX\n", f->name, (unsigned long long)hash);
+            fprintf(stderr, "%s: hash 0x%016llX\n", f->name, (unsigned long long)hash);
             wrong = true;
         }
     }

@@ -144,6 +144,8 @@ static void bodies_are_named(void **state) {
     assert_true(pelt_simd_available(pelt_simd_best()));
 #if defined(__x86_64__)
     assert_true(pelt_simd_available(PELT_SIMD_SSE2) && !pelt_simd_available(PELT_SIMD_NEON));
+#elif defined(__aarch64__)
+    assert_true(pelt_simd_best() == PELT_SIMD_NEON);
 #endif
 }
 

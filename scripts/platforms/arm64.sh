@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Linux on ARM64: Debian's cross compiler, run by qemu.
+. "$(dirname "$0")/lib.sh"
+packages='
+gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
+qemu-user-static command -v qemu-aarch64-static
+'
+preset=arm64
+runner=(qemu-aarch64-static -L /usr/aarch64-linux-gnu)
+platform "$@"

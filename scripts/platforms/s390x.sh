@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Linux on s390x, whose bytes are in the other order: readers and writers must convert. Debian's cross compiler, run by qemu.
+. "$(dirname "$0")/lib.sh"
+packages='
+gcc-s390x-linux-gnu command -v s390x-linux-gnu-gcc
+qemu-user-static command -v qemu-s390x-static
+'
+preset=s390x
+runner=(qemu-s390x-static -L /usr/s390x-linux-gnu)
+platform "$@"
