@@ -21,6 +21,10 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "s390x" AND CMAKE_C_COMPILER_ID STREQUAL "GNU
     # In ISO C, gcc would compute floats as doubles there.
     target_compile_options(pelt_flags INTERFACE -fexcess-precision=fast)
 endif()
+if(MINGW AND NOT CMAKE_CROSSCOMPILING) # as in cmake/windows.cmake
+    target_compile_options(pelt_flags INTERFACE -Wa,-muse-unaligned-vector-move)
+    target_link_options(pelt_flags INTERFACE $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-static;LINKER:--stack,8388608>)
+endif()
 if(PELT_WERROR)
     target_compile_options(pelt_flags INTERFACE -Werror)
 endif()

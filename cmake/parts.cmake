@@ -29,6 +29,15 @@ macro(pelt_find_package switch name target library package)
     string(APPEND PELT_PC_PACKAGES "find_dependency(${name})\n")
 endmacro()
 
+set(PELT_KINDS static) # of libraries
+if(PELT_SHARED)
+    list(PREPEND PELT_KINDS shared)
+endif()
+set(PELT_PROGRAM_LIBRARY pelt_static) # what the program links
+if(PELT_SHARED AND NOT WIN32)
+    set(PELT_PROGRAM_LIBRARY pelt_shared)
+endif()
+
 if(NOT WIN32) # whose threads are in its base library
     find_package(Threads REQUIRED)
     set(PELT_THREADS Threads::Threads)

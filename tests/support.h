@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "core/platform.h"
+
 #include <pelt/pelt.h>
 
 #include <stdio.h>
@@ -219,8 +221,11 @@ static inline void test_data(char path[static 1024], const char *name) {
 /* Makes a new folder for a test's files. */
 static inline void test_folder(char path[static 1024]) {
     const char *base = getenv("TMPDIR");
-    snprintf(path, 1024, "%s/pelt_test_XXXXXX", base ? base : "/tmp");
-    assert_non_null(mkdtemp(path));
+    int number = 0;
+    do
+        snprintf(path, 1024, "%s/pelt_test_%u_%d", base ? base : "/tmp", px_process_id(), number);
+    while (!px_folder_make(path) && ++number < 1000);
+    assert_true(number < 1000);
 }
 
 #endif

@@ -3,8 +3,6 @@
 
 #include "core/math3.h"
 
-#include <sys/stat.h>
-
 /* ---- Helpers ---------------------------------------------------------------------------------------------- */
 
 static pelt_model *read_text(test_context *test, const char *text) {

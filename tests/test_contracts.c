@@ -21,7 +21,7 @@ typedef struct subject {
     pelt_model *other; /* a second copy */
     pelt_binding *binding;
     pelt_study *study;
-    char folder[64];
+    char folder[1024];
 } subject;
 
 typedef pelt_result call_fn(subject *s, const void *desc);
@@ -70,7 +70,7 @@ CALL(pelt_load_poses_memory) {
 
 /* A path in the folder of the test, deleted with it. */
 static const char *in_folder(const subject *s, const char *name) {
-    static char path[128];
+    static char path[1100];
     snprintf(path, sizeof path, "%s/%s", s->folder, name);
     return path;
 }
@@ -483,8 +483,7 @@ static void begin(subject *s) {
     coarse.resolution = 16;
     test_ok(&s->test, pelt_binding_create(s->context, s->other, &coarse, &s->binding));
     test_ok(&s->test, pelt_study_create(s->context, s->other, &s->study));
-    snprintf(s->folder, sizeof s->folder, "/tmp/pelt_contracts_XXXXXX");
-    assert_non_null(mkdtemp(s->folder));
+    test_folder(s->folder);
 }
 
 static void end(subject *s) {

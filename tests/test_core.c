@@ -5,7 +5,6 @@
 #include "core/poison.h"
 
 #include <math.h>
-#include <pthread.h>
 
 /* ---- Context ---------------------------------------------------------------------------------------------- */
 
@@ -299,27 +298,26 @@ typedef struct host_job {
     uint32_t index;
 } host_job;
 
-static void *pool_thread(void *user) {
+static void pool_thread(void *user) {
     host_job *job = user;
     job->task(job->task_user, job->index);
-    return NULL;
 }
 
 /* A host scheduler that runs tasks in reverse, each on its own thread, or on this one where there are no others (WebAssembly). */
 static void host_run(void *user, uint32_t task_count, pelt_task_fn *task, void *task_user) {
-    pthread_t threads[256];
+    px_thread threads[256];
     host_job jobs[256];
     bool started[256];
     ++*(uint32_t *)user;
     for (uint32_t t = task_count; t-- > 0;) {
         jobs[t] = (host_job){task, task_user, t};
-        started[t] = pthread_create(&threads[t], NULL, pool_thread, &jobs[t]) == 0;
+        started[t] = px_thread_start(&threads[t], pool_thread, &jobs[t]);
         if (!started[t])
             pool_thread(&jobs[t]);
     }
     for (uint32_t t = 0; t < task_count; t++)
         if (started[t])
-            pthread_join(threads[t], NULL);
+            px_thread_join(&threads[t]);
 }
 
 static double sum_with(uint32_t thread_count, bool host) {

@@ -236,10 +236,9 @@ static uint32_t number(const px_json *object, const char *key) {
 static void writes_plain_files(void **state) {
     (void)state;
     need_draco();
-    char path[] = "/tmp/pelt-draco-XXXXXX.glb";
-    int file = mkstemps(path, 4);
-    assert_true(file >= 0);
-    close(file);
+    char folder[1024], path[1100];
+    test_folder(folder);
+    snprintf(path, sizeof path, "%s/draco.glb", folder);
     gltf_build b;
     test_context test;
     written w;
@@ -271,6 +270,7 @@ static void writes_plain_files(void **state) {
     }
     pelt_model_destroy(model);
     unlink(path);
+    rmdir(folder);
     test_end(&test);
 }
 

@@ -1,8 +1,6 @@
 /* Reading glTF: skins, morphs, animations; containers, URIs and files rejected before reading. */
 #include "gltf_build.h"
 
-#include <sys/stat.h>
-
 /* ---- Skins ------------------------------------------------------------------------------------------------ */
 
 static void rig(void **state) {
@@ -325,7 +323,7 @@ static void neighbours(void **state) {
     snprintf(spaced, sizeof spaced, "%s/a b.bin", folder);
     snprintf(nested, sizeof nested, "%s/a b.bin", sub);
     snprintf(brief, sizeof brief, "%s/short.bin", folder);
-    assert_int_equal(mkdir(sub, 0777), 0);
+    assert_true(px_folder_make(sub));
     write_file(spaced, (const float[]){1, 2, 3}, 12);
     write_file(nested, (const float[]){1, 2, 3}, 12);
     write_file(brief, "1234", 4);

@@ -3,8 +3,6 @@
 #include "gltf_build.h"
 #include "gltf_written.h"
 
-#include <sys/stat.h>
-
 /* The text of a member, as JSON. */
 static void is_text(test_context *test, const px_json *value, const char *wanted) {
     assert_non_null(value);
@@ -349,7 +347,7 @@ static void images(void **state) {
     file = fopen(image, "wb");
     fwrite(png, 1, 12, file);
     fclose(file);
-    assert_int_equal(mkdir(sub, 0777), 0);
+    assert_true(px_folder_make(sub));
     t.model = reload(&t);
     test_ok(&t.test, pelt_save(t.test.context, t.model, beside, NULL));
     look(&t.test, beside, &w);

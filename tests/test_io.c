@@ -4,12 +4,6 @@
 #include "io/io.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <sys/time.h>
 
 /* ---- Small files ------------------------------------------------------------------------------------------ */
 
@@ -341,7 +335,7 @@ static void test_all_are_renamed_or_none(void **state) {
             test_ok(&test, px_output_write(file, "new", 3));
         }
         if (blocked) {
-            assert_int_equal(mkdir(in_folder("main.txt"), 0777), 0); /* a file cannot replace a folder */
+            assert_true(px_folder_make(in_folder("main.txt"))); /* a file cannot replace a folder */
             test_fails(&test, px_output_commit(output), PELT_ERROR_OUTPUT, "cannot be put in place");
             assert_int_equal(rmdir(in_folder("main.txt")), 0);
             assert_int_equal(file_count(), 1);
@@ -353,82 +347,6 @@ static void test_all_are_renamed_or_none(void **state) {
                 check_text(names[n], "new");
         }
     }
-    test_end(&test);
-}
-
-/* ---- Signals ---------------------------------------------------------------------------------------------- */
-
-static atomic_int alarms;
-
-static void on_alarm(int number) {
-    (void)number;
-    atomic_fetch_add(&alarms, 1);
-}
-
-static void wait_for_alarms(int count) {
-    for (int end = atomic_load(&alarms) + count; atomic_load(&alarms) < end;)
-        usleep(1000);
-}
-
-#define PIPE_SIZE ((size_t)1 << 18) /* larger than a pipe's buffer: the writer waits for the reader */
-
-typedef struct pipe_end {
-    const char *path;
-    bool reads;
-    size_t done; /* bytes */
-} pipe_end;
-
-/* The other end of the pipe: opens late and is slow, so that each call of the main thread is interrupted. */
-static void *run_slow_end(void *user) {
-    static char bytes[PIPE_SIZE];
-    pipe_end *end = user;
-    wait_for_alarms(3);
-    int pipe = open(end->path, end->reads ? O_RDONLY : O_WRONLY);
-    wait_for_alarms(3);
-    for (ssize_t size = 1; size > 0 && end->done<PIPE_SIZE; end->done += size> 0 ? (size_t)size : 0)
-        size = end->reads ? read(pipe, bytes, PIPE_SIZE) : write(pipe, bytes, PIPE_SIZE - end->done);
-    close(pipe);
-    return NULL;
-}
-
-/* Signals that do not cancel interrupt open, read and write (EINTR); the calls are repeated. */
-static void test_interrupted_calls(void **state) {
-    (void)state;
-    test_context test;
-    test_begin(&test, 1);
-    const char *path = in_folder("pipe");
-    assert_int_equal(mkfifo(path, 0666), 0);
-    struct sigaction action = {.sa_handler = on_alarm}, before; /* without SA_RESTART */
-    assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
-    sigset_t alarm_only;
-    sigemptyset(&alarm_only);
-    sigaddset(&alarm_only, SIGALRM);
-    char *bytes = calloc(PIPE_SIZE, 1);
-    pipe_end ends[2] = {{.path = path, .reads = true}, {.path = path, .reads = false}};
-    for (size_t n = 0; n < 2; n++) {
-        pthread_t thread;
-        pthread_sigmask(SIG_BLOCK, &alarm_only, NULL); /* inherited: only the main thread gets signals */
-        int failed = pthread_create(&thread, NULL, run_slow_end, &ends[n]);
-        pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL);
-        if (failed == EAGAIN && n == 0) { /* one thread alone cannot be at both ends (WebAssembly) */
-            free(bytes);
-            test_end(&test);
-            skip();
-        }
-        assert_int_equal(failed, 0);
-        setitimer(ITIMER_REAL, &(struct itimerval){{0, 3000}, {0, 3000}}, NULL);
-        px_arena *arena = px_arena_create(test.context);
-        px_file file = {.size = PIPE_SIZE};
-        pelt_result result =
-            ends[n].reads ? pelt_file_write(test.context, path, bytes, PIPE_SIZE) : px_file_open(arena, path, &file);
-        pthread_join(thread, NULL);
-        setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
-        test_ok(&test, result);
-        assert_true(ends[n].done == PIPE_SIZE && file.size == PIPE_SIZE);
-        px_arena_destroy(arena);
-    }
-    free(bytes);
-    sigaction(SIGALRM, &before, NULL);
     test_end(&test);
 }
 
@@ -486,7 +404,6 @@ int main(void) {
         cmocka_unit_test(test_cache_in_memory),
         FOLDER_TEST(test_output_is_atomic),
         FOLDER_TEST(test_all_are_renamed_or_none),
-        FOLDER_TEST(test_interrupted_calls),
         FOLDER_TEST(test_cancel_leaves_nothing),
         FOLDER_TEST(test_failed_allocations),
     };

@@ -19,11 +19,18 @@ extern "C" {
 #define PELT_VERSION_PATCH 0
 #define PELT_VERSION       "0.2.0"
 
-#if defined(__GNUC__)
-#define PELT_API                               __attribute__((visibility("default")))
-#define PELT_PRINTF(format_index, first_index) __attribute__((format(printf, format_index, first_index)))
+#if defined(_WIN32) && defined(PELT_BUILD_LIBRARY)
+#define PELT_API __declspec(dllexport)
+#elif defined(__GNUC__) && !defined(_WIN32)
+#define PELT_API __attribute__((visibility("default")))
 #else
 #define PELT_API
+#endif
+#if defined(__MINGW32__) /* printf of its own library, not of Microsoft's */
+#define PELT_PRINTF(format_index, first_index) __attribute__((format(gnu_printf, format_index, first_index)))
+#elif defined(__GNUC__)
+#define PELT_PRINTF(format_index, first_index) __attribute__((format(printf, format_index, first_index)))
+#else
 #define PELT_PRINTF(format_index, first_index)
 #endif
 

@@ -175,8 +175,8 @@ bool px_sequence_is_pattern(const char *path) {
 
 /* Lists every file whose name is the pattern with any number. The numbers may have gaps. */
 static pelt_result list_pattern(path_list *list, const char *pattern) {
-    const char *start, *end;
-    int width;
+    const char *start = pattern, *end = pattern;
+    int width = 0;
     find_number(pattern, &start, &end, &width);
     pelt_context *context = px_arena_context(list->arena);
     const char *name = px_path_name(pattern), *folder = px_arena_text(list->arena, pattern, (size_t)(name - pattern));

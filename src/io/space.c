@@ -28,7 +28,9 @@ static bool next_entry(const char **list, entry *e) {
     size_t length;
     if (!*list || !px_next_name(list, &text, &length))
         return false;
-    const char *equals = memrchr(text, '=', length);
+    const char *equals = NULL; /* the last one */
+    for (const char *p = text; p < text + length; p++)
+        equals = *p == '=' ? p : equals;
     *e = (entry){.value = text, .value_length = length};
     if (equals) {
         e->name = text;

@@ -97,10 +97,12 @@ run 0 decompose -q hare.obj hare.pc2 -o plain.glb $bones
 run 0 decompose -q plain.glb -o room.glb $bones --corrections 20 --rounds 0
 between=$(node -p 'const size = (f) => require("fs").statSync(f).size; Math.floor((size("plain.glb") + size("room.glb")) / 2 / 512)')
 cp plain.glb over.glb
-(ulimit -f "$between"; "$PELT" decompose over.glb -o over.glb $bones --corrections 20 --rounds 0 >log/out 2>log/err)
-[ $? = 3 ] || fail "no failure where the disk is full"
-err "cannot be written"
-same plain.glb over.glb
+if posix; then
+    (ulimit -f "$between"; "$PELT" decompose over.glb -o over.glb $bones --corrections 20 --rounds 0 >log/out 2>log/err)
+    [ $? = 3 ] || fail "no failure where the disk is full"
+    err "cannot be written"
+    same plain.glb over.glb
+fi
 
 # Refused, with a sentence and without a file.
 quad >quad.obj

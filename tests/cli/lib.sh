@@ -31,6 +31,9 @@ no_err() { [ ! -s "$work/log/err" ] || fail "stderr is not empty"; }
 same() { cmp -s "$1" "$2" || fail "$1 and $2 differ"; }
 missing() { [ ! -e "$1" ] || fail "$1 exists"; }
 
+# posix: whether signals, limits and links of this system reach the program; they do not reach a Windows program under wine.
+posix() { [ -z "${PELT_WINDOWS:-}" ]; }
+
 # need_data FOLDER: sets `data` to it, of the real data; without, the test is skipped.
 need_data() {
     data=${PELT_DATA:-$here/../../../shared/data}/$1

@@ -1,160 +1,125 @@
-/* The part of cmocka's interface that the unit tests use, for platforms without cmocka. Include <setjmp.h>, <stdarg.h>, <stddef.h>
- * and <stdint.h> before, as for cmocka. One test program per include: state is static. */
-#ifndef PELT_TESTS_CMOCKA_SHIM_H
-#define PELT_TESTS_CMOCKA_SHIM_H
+/* What the unit tests use of cmocka's interface, for platforms that have no libcmocka (PELT_CMOCKA=OFF). A failed assertion prints its
+ * place and leaves the test by longjmp. Leaks are not found: test_end of support.h and sanitizers find them. */
+#ifndef PELT_TESTS_CMOCKA_H
+#define PELT_TESTS_CMOCKA_H
 
-#include <stdbool.h>
+#include <setjmp.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef void CMUnitTestFunction(void **state);
-typedef int CMFixtureFunction(void **state);
-
+typedef int (*CMFixtureFunction)(void **state);
 struct CMUnitTest {
     const char *name;
-    CMUnitTestFunction *test_func;
-    CMFixtureFunction *setup_func, *teardown_func;
-    void *initial_state;
+    void (*test)(void **state);
+    CMFixtureFunction setup, teardown;
+    void *state;
 };
+#define cmocka_unit_test(f)                               ((struct CMUnitTest){#f, f, NULL, NULL, NULL})
+#define cmocka_unit_test_prestate(f, data)                ((struct CMUnitTest){#f, f, NULL, NULL, data})
+#define cmocka_unit_test_setup_teardown(f, before, after) ((struct CMUnitTest){#f, f, before, after, NULL})
+#define cmocka_run_group_tests(tests, before, after)                                                                   \
+    unit_run((tests), sizeof(tests) / sizeof *(tests), (before), (after))
 
-#define cmocka_unit_test(f)                                                                                            \
-    { #f, f, NULL, NULL, NULL }
-#define cmocka_unit_test_setup_teardown(f, setup, teardown)                                                            \
-    { #f, f, setup, teardown, NULL }
-#define cmocka_unit_test_prestate(f, state)                                                                            \
-    { #f, f, NULL, NULL, state }
-#define cmocka_run_group_tests(tests, setup, teardown)                                                                 \
-    shim_run(tests, sizeof(tests) / sizeof(tests)[0], setup, teardown)
-#define print_message(...) printf(__VA_ARGS__)
+#define print_message(...) ((void)printf(__VA_ARGS__))
+#define print_error(...)   ((void)fprintf(stderr, __VA_ARGS__))
 #define test_malloc        malloc
+#define test_calloc        calloc
+#define test_realloc       realloc
 #define test_free          free
 
-enum shim_outcome { SHIM_PASSED, SHIM_FAILED, SHIM_SKIPPED };
-static jmp_buf shim_end; /* where a test that fails or is skipped goes on */
+static jmp_buf unit_leave;
+enum { UNIT_FAILED = 1, UNIT_SKIPPED };
 
-static inline __attribute__((noreturn, unused)) void shim_fail(const char *file, int line) {
+__attribute__((unused, noreturn)) static void unit_end(const char *file, int line, int how) {
+    if (how == UNIT_FAILED)
+        printf("%s:%d: error: failure\n", file, line);
     fflush(stdout);
-    fprintf(stderr, "%s:%d: error: failure\n", file, line);
-    longjmp(shim_end, SHIM_FAILED);
+    longjmp(unit_leave, how);
 }
+#define fail()        unit_end(__FILE__, __LINE__, UNIT_FAILED)
+#define skip()        unit_end(__FILE__, __LINE__, UNIT_SKIPPED)
+#define fail_msg(...) (printf(__VA_ARGS__), printf("\n"), fail())
 
-#define fail() shim_fail(__FILE__, __LINE__)
-#define fail_msg(...)                                                                                                  \
-    do {                                                                                                               \
-        fprintf(stderr, "ERROR: " __VA_ARGS__);                                                                        \
-        fputc('\n', stderr);                                                                                           \
-        fail();                                                                                                        \
-    } while (0)
-#define skip() longjmp(shim_end, SHIM_SKIPPED)
-
-static inline __attribute__((unused)) void shim_integers(unsigned long long a, unsigned long long b, bool equal,
-                                                         const char *file, int line) {
-    if ((a == b) == equal)
+/* One assertion: prints `what` and two values where it does not hold. */
+__attribute__((unused)) static void unit_check(int good, const char *what, uint64_t a, uint64_t b, const char *file,
+                                               int line) {
+    if (good)
         return;
-    fprintf(stderr, "%#llx %s %#llx\n", a, equal ? "!=" : "==", b);
-    shim_fail(file, line);
+    printf("%s: 0x%llx, 0x%llx\n", what, (unsigned long long)a, (unsigned long long)b);
+    unit_end(file, line, UNIT_FAILED);
 }
-
-static inline __attribute__((unused)) void shim_memory(const void *a, const void *b, size_t size, bool equal,
-                                                       const char *file, int line) {
-    if ((memcmp(a, b, size) == 0) == equal)
-        return;
-    size_t n = 0;
-    while (n < size && ((const unsigned char *)a)[n] == ((const unsigned char *)b)[n])
-        n++;
-    fprintf(stderr, "%zu bytes %s from byte %zu on\n", size, equal ? "differ" : "are equal", n);
-    shim_fail(file, line);
+__attribute__((unused)) static void unit_compare(uint64_t a, uint64_t b, int equal, const char *what, const char *file,
+                                                 int line) {
+    unit_check((a == b) == equal, what, a, b, file, line);
 }
+__attribute__((unused)) static void unit_check_range(uint64_t v, uint64_t low, uint64_t high, const char *what,
+                                                     const char *file, int line) {
+    unit_check(v >= low && v <= high, what, v, high, file, line);
+}
+#define UNIT_COMPARE(a, b, equal)  unit_compare((uint64_t)(a), (uint64_t)(b), equal, #a ", " #b, __FILE__, __LINE__)
+#define assert_true(c)             unit_check((c) ? 1 : 0, #c, 0, 1, __FILE__, __LINE__)
+#define assert_false(c)            unit_check((c) ? 0 : 1, "not: " #c, 1, 0, __FILE__, __LINE__)
+#define assert_null(p)             UNIT_COMPARE((uintptr_t)(p), 0, 1)
+#define assert_non_null(p)         UNIT_COMPARE((uintptr_t)(p), 0, 0)
+#define assert_ptr_equal(a, b)     UNIT_COMPARE((uintptr_t)(a), (uintptr_t)(b), 1)
+#define assert_ptr_not_equal(a, b) UNIT_COMPARE((uintptr_t)(a), (uintptr_t)(b), 0)
+#define assert_int_equal(a, b)     UNIT_COMPARE(a, b, 1)
+#define assert_int_not_equal(a, b) UNIT_COMPARE(a, b, 0)
+#define assert_in_range(v, low, high)                                                                                  \
+    unit_check_range((uint64_t)(v), (uint64_t)(low), (uint64_t)(high), #v " in " #low " to " #high, __FILE__, __LINE__)
+#define assert_memory_equal(a, b, size) unit_check(memcmp(a, b, size) == 0, #a " is " #b, 0, 0, __FILE__, __LINE__)
+#define assert_memory_not_equal(a, b, size)                                                                            \
+    unit_check(memcmp(a, b, size) != 0, #a " is not " #b, 0, 0, __FILE__, __LINE__)
 
-static inline __attribute__((unused)) void shim_strings(const char *a, const char *b, bool equal, const char *file,
-                                                        int line) {
+__attribute__((unused)) static void unit_check_text(const char *a, const char *b, int equal, const char *file,
+                                                    int line) {
     if ((strcmp(a, b) == 0) == equal)
         return;
-    fprintf(stderr, "\"%s\" %s \"%s\"\n", a, equal ? "!=" : "==", b);
-    shim_fail(file, line);
+    printf("\"%s\" %s \"%s\"\n", a, equal ? "!=" : "==", b);
+    unit_end(file, line, UNIT_FAILED);
 }
+#define assert_string_equal(a, b)     unit_check_text(a, b, 1, __FILE__, __LINE__)
+#define assert_string_not_equal(a, b) unit_check_text(a, b, 0, __FILE__, __LINE__)
 
-static inline __attribute__((unused)) void shim_condition(bool holds, const char *text, const char *file, int line) {
-    if (holds)
+__attribute__((unused)) static void unit_check_near(float a, float b, float tolerance, const char *file, int line) {
+    float off = a < b ? b - a : a - b;
+    if (off <= tolerance)
         return;
-    fprintf(stderr, "%s\n", text);
-    shim_fail(file, line);
+    printf("%.9g != %.9g\n", (double)a, (double)b);
+    unit_end(file, line, UNIT_FAILED);
 }
+#define assert_float_equal(a, b, tolerance)                                                                            \
+    unit_check_near((float)(a), (float)(b), (float)(tolerance), __FILE__, __LINE__)
 
-static inline __attribute__((unused)) void shim_floats(float a, float b, float epsilon, const char *file, int line) {
-    float distance = a < b ? b - a : a - b;
-    if (distance <= epsilon || a == b)
-        return;
-    fprintf(stderr, "%g != %g (%g)\n", (double)a, (double)b, (double)epsilon);
-    shim_fail(file, line);
-}
-
-#define assert_true(c)         shim_condition((c) ? true : false, #c, __FILE__, __LINE__)
-#define assert_false(c)        shim_condition((c) ? false : true, "!(" #c ")", __FILE__, __LINE__)
-#define assert_non_null(p)     shim_condition((p) != NULL, #p " != NULL", __FILE__, __LINE__)
-#define assert_null(p)         shim_condition((p) == NULL, #p " == NULL", __FILE__, __LINE__)
-#define assert_int_equal(a, b) shim_integers((unsigned long long)(a), (unsigned long long)(b), true, __FILE__, __LINE__)
-#define assert_int_not_equal(a, b)                                                                                     \
-    shim_integers((unsigned long long)(a), (unsigned long long)(b), false, __FILE__, __LINE__)
-#define assert_ptr_equal(a, b)           shim_integers((uintptr_t)(a), (uintptr_t)(b), true, __FILE__, __LINE__)
-#define assert_ptr_not_equal(a, b)       shim_integers((uintptr_t)(a), (uintptr_t)(b), false, __FILE__, __LINE__)
-#define assert_string_equal(a, b)        shim_strings(a, b, true, __FILE__, __LINE__)
-#define assert_string_not_equal(a, b)    shim_strings(a, b, false, __FILE__, __LINE__)
-#define assert_memory_equal(a, b, n)     shim_memory(a, b, n, true, __FILE__, __LINE__)
-#define assert_memory_not_equal(a, b, n) shim_memory(a, b, n, false, __FILE__, __LINE__)
-#define assert_float_equal(a, b, e)      shim_floats((float)(a), (float)(b), (float)(e), __FILE__, __LINE__)
-#define assert_in_range(v, low, high)                                                                                  \
-    shim_condition((unsigned long long)(v) >= (unsigned long long)(low) &&                                             \
-                       (unsigned long long)(v) <= (unsigned long long)(high),                                          \
-                   #v " in " #low " to " #high, __FILE__, __LINE__)
-
-/* Runs one test between its fixtures. */
-static inline enum shim_outcome shim_run_one(const struct CMUnitTest *test) {
-    void *state = test->initial_state;
-    if (test->setup_func && test->setup_func(&state) != 0)
-        return SHIM_FAILED;
-    enum shim_outcome outcome = SHIM_PASSED;
-    switch (setjmp(shim_end)) {
-    case 0:
-        test->test_func(&state);
-        break;
-    case SHIM_SKIPPED:
-        outcome = SHIM_SKIPPED;
-        break;
-    default:
-        outcome = SHIM_FAILED;
-    }
-    if (test->teardown_func && test->teardown_func(&state) != 0)
-        outcome = SHIM_FAILED;
-    return outcome;
-}
-
-/* The number of tests that failed. */
-static inline int shim_run(const struct CMUnitTest *tests, size_t count, CMFixtureFunction *setup,
-                           CMFixtureFunction *teardown) {
-    static const char *const words[] = {"[       OK ] %s\n", "[  FAILED  ] %s\n", "[  SKIPPED ] %s\n"};
-    int counts[3] = {0};
-    void *state = NULL;
-    if (setup && setup(&state) != 0) {
-        fprintf(stderr, "the set-up failed\n");
+/* Runs the tests in order; returns how many failed. */
+static int unit_run(const struct CMUnitTest *tests, size_t count, CMFixtureFunction before, CMFixtureFunction after) {
+    volatile size_t failed = 0, skipped = 0;
+    void *group = NULL;
+    if (before && before(&group) != 0)
         return 1;
+    for (volatile size_t n = 0; n < count; n++) {
+        const struct CMUnitTest *test = &tests[n];
+        void *state = test->state ? test->state : group;
+        printf("[ RUN      ] %s\n", test->name);
+        fflush(stdout);
+        int how = setjmp(unit_leave);
+        if (how == 0) {
+            if (test->setup && test->setup(&state) != 0)
+                fail_msg("setup failed");
+            test->test(&state);
+            if (test->teardown && test->teardown(&state) != 0)
+                fail_msg("teardown failed");
+        }
+        failed += how == UNIT_FAILED;
+        skipped += how == UNIT_SKIPPED;
+        printf("[ %s ] %s\n", how == 0 ? "      OK" : how == UNIT_FAILED ? "  FAILED" : " SKIPPED", tests[n].name);
     }
-    for (size_t n = 0; n < count; n++) {
-        printf("[ RUN      ] %s\n", tests[n].name);
-        struct CMUnitTest test = tests[n];
-        if (!test.initial_state)
-            test.initial_state = state;
-        enum shim_outcome outcome = shim_run_one(&test);
-        counts[outcome]++;
-        printf(words[outcome], test.name);
-    }
-    if (teardown && teardown(&state) != 0) {
-        fprintf(stderr, "the tear-down failed\n");
-        counts[SHIM_FAILED]++;
-    }
-    printf("passed %d, failed %d, skipped %d\n", counts[SHIM_PASSED], counts[SHIM_FAILED], counts[SHIM_SKIPPED]);
-    return counts[SHIM_FAILED];
+    if (after && after(&group) != 0)
+        failed++;
+    printf("[==========] %zu tests run, %zu failed, %zu skipped\n", count, failed, skipped);
+    return (int)failed;
 }
 
 #endif
