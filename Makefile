@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 MINUTES ?= 1
 
 .DEFAULT_GOAL := build
-.PHONY: help setup setup-build build release demo test test-all gauntlet interop bench wheel fuzz coverage docs-pictures docs-tables docs-api format blender dist install clean
+.PHONY: help setup setup-build build release demo test test-all test-platforms gauntlet interop bench wheel fuzz coverage docs-pictures docs-tables docs-api format blender dist install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,10 @@ test: setup ## tests: gcc, clang, sanitizers, installed package, real data
 
 test-all: setup ## the same, then what is slow: whole gauntlet and interop, build switches, fuzzing
 	@scripts/test.sh --all
+
+test-platforms: ## tests on other platforms, or on some: PLATFORMS='windows static'
+	@scripts/setup platforms $(PLATFORMS)
+	@scripts/platforms.sh $(PLATFORMS)
 
 gauntlet: setup release ## every verb without options on all real files and random scenes; writes docs/gauntlet.md
 	@node tests/gauntlet/gauntlet.mjs build/release/bin/pelt build/release/bin/pelt-scenes build/release/bin/tool_pose \

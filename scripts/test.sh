@@ -8,6 +8,8 @@
 #   tsan       clang, thread sanitizer: tests that together enter every parallel loop (THREAD_TESTS in tests/CMakeLists.txt)
 #   wasm       emscripten, where it is installed: the npm package and its tests in node
 #
+#   platforms  the program for each platform whose tools are installed, and the bytes of its results (scripts/platforms.sh --smoke)
+#
 # Each build, and the coverage, counts as one test. Real data is used by coverage and dev-clang only; under sanitizers it would only
 # take long.
 #
@@ -81,6 +83,7 @@ build dev-clang && run dev-clang -E '^(test_|replay_)'
 # test_repeat calls twenty times what other tests call once; test_scenes and test_decompose_quality check figures of code that others run too.
 build asan && PELT_DATA_BROKEN=${PELT_DATA:-$PWD/../shared/data} PELT_DATA=/none \
     run asan -R '^(test_|cli_|replay_|data_broken|python_package)' -E '^test_(repeat|scenes|decompose_quality)$'
+one "platforms: smoke tests" scripts/platforms.sh --smoke
 build tsan:thread_tests && PELT_DATA=/none run tsan -L threads
 # Where emscripten is installed.
 one "wasm: npm package" scripts/platforms/wasm.sh --smoke

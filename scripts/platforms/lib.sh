@@ -1,0 +1,59 @@
+# Shared by the platforms. A platform sets
+#   packages  lines of "PACKAGE CHECK…": the Debian package that brings what the command CHECK looks for
+#   preset    of CMakePresets.json
+#   runner    command that starts a program of the platform; empty: none is needed
+#   skips     lines of "TEST reason": tests that cannot run there
+# and calls platform "$@". The name of a file is the name of the platform.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
+packages='' preset='' runner=() skips=''
+
+count() { echo "$1 $2 $3" >"${PELT_COUNTS:-/dev/null}"; }
+
+# smoke: the program alone, compiled quickly; its results have the bytes of the table.
+smoke() {
+    local build=build/smoke/$preset log=build/smoke/$preset.log suffix
+    mkdir -p "$build"
+    if ! { cmake --preset "$preset" -B "$build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O1 -DCMAKE_CXX_FLAGS_DEBUG=-O1 \
+        -DPELT_TESTS=OFF -DPELT_PAGE=OFF -DPELT_SHARED=OFF && cmake --build "$build" --target pelt pelt-scenes; } </dev/null >"$log" 2>&1; then
+        tail -n 40 "$log"
+        count 0 1 0
+        return 1
+    fi
+    for suffix in '' .exe; do
+        [ ! -f "$build/bin/pelt$suffix" ] || break
+    done
+    if tests/same_bytes.sh "$build/bin/pelt$suffix" "$build/bin/pelt-scenes$suffix" "${runner[@]}"; then
+        echo "$preset: results have the bytes of tests/same_bytes.sha256"
+        count 1 0 0
+    else
+        count 0 1 0
+        return 1
+    fi
+}
+
+# whole: every test of the library and of the program.
+whole() {
+    local record=build/$preset/tests.xml except='^$' name reason suite number
+    scripts/build.sh "$preset" || { count 0 1 0; return 1; }
+    while read -r name reason; do
+        [ -z "$name" ] || { except+="|^$name\$"; echo "not run: $name: $reason"; }
+    done <<<"$skips"
+    rm -f "$record"
+    PELT_DATA=${PELT_DATA:-/none} ctest --test-dir "build/$preset" -j "$(nproc)" --output-on-failure --no-tests=error \
+        -R '^(test_|cli_|replay_|example_|same_bytes)' -E "$except" --output-junit "$PWD/$record" </dev/null
+    suite=$(tr '\n\t' '  ' <"$record" | grep -o '<testsuite [^>]*>' | head -n 1)
+    number() { sed -n "s/.* $1=\"\([0-9]*\)\".*/\1/p" <<<"$suite"; }
+    local failures skipped
+    failures=$(number failures) skipped=$(($(number skipped) + $(number disabled)))
+    count $(($(number tests) - failures - skipped)) "$failures" $((skipped + $(grep -c . <<<"$skips")))
+    [ "$failures" -eq 0 ]
+}
+
+platform() {
+    [ "${1:-}" != --packages ] || { grep . <<<"$packages"; exit; }
+    while read -r package check; do
+        [ -z "$package" ] || sh -c "$check" >/dev/null 2>&1 || { echo "skipped: package $package is not installed"; exit 77; }
+    done <<<"$packages"
+    if [ "${1:-}" = --smoke ]; then smoke; else whole; fi
+}

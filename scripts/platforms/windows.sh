@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Windows x86-64: MinGW-w64, run by wine.
+. "$(dirname "$0")/lib.sh"
+packages='
+gcc-mingw-w64-x86-64 command -v x86_64-w64-mingw32-gcc
+wine64 command -v wine
+'
+preset=windows
+runner=("$PWD/scripts/platforms/wine")
+skips='
+cli_hostile links, pipes and limits of POSIX systems
+cli_interrupt signals do not reach programs under wine
+cli_output links, limits and /dev/full of POSIX systems
+'
+platform "$@"
