@@ -27,7 +27,7 @@ class PELT_OT_correct(Job, bpy.types.Operator):
     examples: bpy.props.EnumProperty(
         name="Examples",
         items=[
-            ("objects", "Selected objects", "Other selected meshes NAME@FRAME with the same vertices: the shape in that pose"),
+            ("objects", "Selected objects", "Other selected meshes NAME@FRAME: the shape in that pose"),
             ("keys", "Shape keys", "Shape keys NAME@FRAME of the mesh: at value 1, the shape is right in that pose"),
         ],
         default="objects",
@@ -36,7 +36,8 @@ class PELT_OT_correct(Job, bpy.types.Operator):
 
     @classmethod
     def set_options(cls):
-        options.annotate(cls, "correct", "modes support kernel radius regularise exact interpolate max-per-vertex centres".split())
+        names = "modes support kernel radius regularise exact interpolate max-per-vertex centres"
+        options.annotate(cls, "correct", names.split())
 
     @classmethod
     def poll(cls, context):
@@ -51,24 +52,22 @@ class PELT_OT_correct(Job, bpy.types.Operator):
         self.rig = scene.RigFile(scene.armature_of(o), [o])
         found = self._example_objects(context, o) if self.examples == "objects" else self._example_keys(o)
         if not found:
-            raise Failed("There are no examples: name %s NAME@FRAME, such as bent@24" % (
-                "selected meshes" if self.examples == "objects" else "shape keys"
-            ))
+            kind = "selected meshes" if self.examples == "objects" else "shape keys"
+            raise Failed("There are no examples: name %s NAME@FRAME, such as bent@24" % kind)
         numbers = [int(_MARKED.search(item.name).group(1)) for item in found]
         with scene.Frames(context, numbers) as frames:
             poses = [self._pose_json(self.rig.pose(context)) for _ in frames]
-        os.mkdir(run.path("poses"))
         if self.examples == "keys":
             self.rig.add_meshes(key_names=[key.name for key in found])
             with open(run.path("poses.json"), "w", encoding="utf-8") as file:
                 json.dump({"poses": {key.name: pose for key, pose in zip(found, poses)}}, file)
         else:
             self.rig.add_meshes()
+            os.mkdir(run.path("poses"))
             for n, (example, pose) in enumerate(zip(found, poses)):
                 self._write_obj(run.path("poses/%d.obj" % n), context, example, o)
                 with open(run.path("poses/%d.json" % n), "w", encoding="utf-8") as file:
                     json.dump(pose, file)
-        self.key_count = len(found) if self.examples == "keys" else 0
         self.rig.save(run.path("rig.glb"))
         poses = "poses.json" if self.examples == "keys" else "poses"
         return ["correct", "rig.glb", "--driver", "pose", "--poses", poses, "-o", "right.glb"]
@@ -90,12 +89,10 @@ class PELT_OT_correct(Job, bpy.types.Operator):
         return [key for key in keys if _MARKED.search(key.name)]
 
     def _pose_json(self, pose):
-        names = [node["name"] for node in self.rig.nodes]
-        return {
-            "joints": {
-                names[n]: {"translation": list(t), "rotation": list(r), "scale": list(s)} for n, (t, r, s) in enumerate(zip(*pose))
-            }
-        }
+        joints = {}
+        for node, (translation, rotation, scale) in zip(self.rig.nodes, zip(*pose)):
+            joints[node["name"]] = {"translation": list(translation), "rotation": list(rotation), "scale": list(scale)}
+        return {"joints": joints}
 
     @staticmethod
     def _write_obj(path, context, example, o):
@@ -139,8 +136,9 @@ class PELT_OT_correct(Job, bpy.types.Operator):
 
 
 class _Weights:
-    """Drivers that evaluate radial basis functions of bone rotations, as docs/drivers.md defines them. Values in between are
-    custom properties of the mesh's shape keys. All are simple expressions, which run without permission for Python."""
+    """Drivers that evaluate radial basis functions of bone rotations, as docs/drivers.md defines them. Values in
+    between are custom properties of the mesh's shape keys. All are simple expressions, which run without permission for
+    Python."""
 
     def __init__(self, o, rig):
         self.rig, self.keys, self.count, self.made = rig, o.data.shape_keys, 0, 0
@@ -230,5 +228,10 @@ def _product(a, b):
     ax, ay, az, aw = a
     x, y, z, w = np.asarray(b, float).T
     return np.column_stack(
-        (aw * x + ax * w + ay * z - az * y, aw * y - ax * z + ay * w + az * x, aw * z + ax * y - ay * x + az * w, aw * w - ax * x - ay * y - az * z)
+        (
+            aw * x + ax * w + ay * z - az * y,
+            aw * y - ax * z + ay * w + az * x,
+            aw * z + ax * y - ay * x + az * w,
+            aw * w - ax * x - ay * y - az * z,
+        )
     )

@@ -70,7 +70,8 @@ class PELT_OT_decompose(Job, bpy.types.Operator):
         scene.new_action(armature, armature.name)
         bone_of = {}
         length = 0.05 * size or 0.05
-        scene.add_moving_bones(context, armature, reader, rest, pose, dict(zip(joints, binds)), self.numbers, length, bone_of)
+        bind_of = dict(zip(joints, binds))
+        scene.add_moving_bones(context, armature, reader, rest, pose, bind_of, self.numbers, length, bone_of)
 
         with scene.Frames(context, self.numbers[:1]) as first:
             for _ in first:
@@ -97,6 +98,7 @@ class PELT_OT_decompose(Job, bpy.types.Operator):
             other.select_set(False)
         o.select_set(True)
         context.view_layer.objects.active = o
+        self.frames = None  # the operator stays in Blender's history
         rms = 100 * float(np.sqrt(np.mean(errors**2))) / (size or 1)
         return "%d bones, RMS error %.3g %% of the size" % (len(joints), rms)
 
@@ -121,7 +123,8 @@ class PELT_OT_decompose(Job, bpy.types.Operator):
     def _add_colours(mesh, errors):
         """Blue, green, red from no error to the largest."""
         t = errors / (errors.max() or 1)
-        ramp = np.column_stack((np.clip(2 * t - 1, 0, 1), 1 - np.abs(2 * t - 1), np.clip(1 - 2 * t, 0, 1), np.ones_like(t)))
+        red, green, blue = np.clip(2 * t - 1, 0, 1), 1 - np.abs(2 * t - 1), np.clip(1 - 2 * t, 0, 1)
+        ramp = np.column_stack((red, green, blue, np.ones_like(t)))
         layer = mesh.color_attributes.new("Pelt error", "FLOAT_COLOR", "POINT")
         layer.data.foreach_set("color", ramp.astype(np.float32).ravel())
         mesh.color_attributes.active_color = layer

@@ -1,4 +1,4 @@
-"""A small writer and reader of .glb files (glTF 2.0, binary), and of PC2 caches. Arrays are numpy arrays, in file order.
+"""A small writer and reader of .glb files (glTF 2.0, binary), and of PC2 caches. Arrays are of numpy, in file order.
 
 The add-on writes and reads its own files instead of calling Blender's exporter and importer, which split and reorder
 vertices.

@@ -27,8 +27,8 @@ class PELT_OT_jiggle(Job, bpy.types.Operator):
 
     @classmethod
     def set_options(cls):
-        names = "delta stiffness frequency damping volume softness soft gravity loop preroll particles add corrections transforms"
-        options.annotate(cls, "jiggle", names.split(), transforms="trs")
+        simulation = "delta stiffness frequency damping volume softness soft gravity loop preroll particles".split()
+        options.annotate(cls, "jiggle", simulation + ["add", "corrections", "transforms"], transforms="trs")
 
     def arguments(self):
         given = options.arguments(self)

@@ -8,8 +8,8 @@ from .program import Failed, Run
 class Job:
     """An operator that exports (prepare), runs the program, and applies its result (apply).
 
-    prepare(context, run) writes files into run.folder and returns the program's arguments; apply(context, run) changes the
-    scene and returns a sentence. Both may raise Failed. apply must check what it needs before it adds anything."""
+    prepare(context, run) writes files into run.folder and returns the program's arguments; apply(context, run) changes
+    the scene and returns a sentence. Both may raise Failed. apply must check what it needs before it adds anything."""
 
     bl_options = {"REGISTER", "UNDO"}
     pelt_added = []

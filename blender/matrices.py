@@ -1,5 +1,5 @@
-"""Arrays of 4×4 matrices and their parts: translation, rotation (quaternion x y z w), scale. Axes of Blender (z up) and of
-glTF (y up)."""
+"""Arrays of 4×4 matrices and their parts: translation, rotation (quaternion x y z w), scale. Axes of Blender (z up)
+and of glTF (y up)."""
 import numpy as np
 
 # glTF = TO_GLTF @ Blender

@@ -1,5 +1,5 @@
-"""Properties of operators from the option tables of the program: `pelt help VERB --json -`. The zip has a copy of the tables,
-so that operators have their properties before the program is found."""
+"""Properties of operators from the option tables of the program: `pelt help --json -`. The zip has a copy of the
+tables, so that operators have their properties before the program is found."""
 import json
 import os
 

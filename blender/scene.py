@@ -30,7 +30,7 @@ def frame_rate(scene):
 
 
 class Frames:
-    """Visits frames; the scene's current frame is restored. `with Frames(context, numbers) as frames: for k in frames`"""
+    """Visits frames and restores the current one: `with Frames(context, numbers) as frames: for k in frames`."""
 
     def __init__(self, context, numbers):
         self.context, self.numbers = context, numbers
@@ -89,7 +89,8 @@ def sample_positions(context, o, numbers):
                 result = np.empty((len(numbers),) + positions.shape, np.float32)
             if len(positions) != result.shape[1]:
                 raise Failed(
-                    "%s has %d vertices in frame %d but %d in frame %d. A modifier changes its topology; apply or disable it"
+                    "%s has %d vertices in frame %d but %d in frame %d. "
+                    "A modifier changes its topology; apply or disable it"
                     % (o.name, result.shape[1], numbers[0], len(positions), numbers[k])
                 )
             result[k] = positions
@@ -113,12 +114,11 @@ def triangles(mesh):
 
 
 def deform_bones(armature):
-    """Names of the bones that a file gets: deforming ones and those above them, parents first; and whether each deforms."""
+    """Names of the bones that a file gets, deforming ones and those above them, parents first; whether each deforms."""
     needed = set()
     for bone in armature.data.bones:
-        while bone and bone.use_deform | (bone.name in needed):
+        if bone.use_deform:
             needed.update([bone.name] + [parent.name for parent in bone.parent_recursive])
-            break
     names, stack = [], [bone for bone in reversed(armature.data.bones) if bone.parent is None]
     while stack:
         bone = stack.pop()
@@ -202,17 +202,15 @@ class RigFile:
             mesh = {"name": o.name, "primitives": [primitive]}
             if key_names:
                 keys = o.data.shape_keys.key_blocks
-                primitive["targets"] = [
-                    {"POSITION": self.file.array((vertices(keys[n].data) - points) @ to_file[:3, :3].T)} for n in key_names
-                ]
+                shapes = [(vertices(keys[name].data) - points) @ to_file[:3, :3].T for name in key_names]
+                primitive["targets"] = [{"POSITION": self.file.array(shape)} for shape in shapes]
                 mesh["extras"] = {"targetNames": list(key_names)}
             self.file.json["meshes"].append(mesh)
             self.nodes.append({"name": o.name + " mesh", "mesh": len(self.file.json["meshes"]) - 1, "skin": 0})
         if not used:
             joints.pop(), binds.pop()
-        self.file.json["skins"] = [
-            {"joints": joints, "inverseBindMatrices": self.file.array(np.array(binds).transpose(0, 2, 1).reshape(-1, 16))}
-        ]
+        columns = np.array(binds).transpose(0, 2, 1).reshape(-1, 16)
+        self.file.json["skins"] = [{"joints": joints, "inverseBindMatrices": self.file.array(columns)}]
 
     def pose(self, context):
         """Local transforms [1 + bone]: translation, rotation, scale; in the current frame."""
@@ -272,9 +270,9 @@ def node_matrices(reader, motion, moments):
 def add_moving_bones(context, armature, reader, rest, pose, binds, numbers, length, bone_of):
     """Adds nodes of a file to an armature as bones, with keys in its action.
 
-    rest [node][4][4] and pose [node][frame][4][4] are global matrices in armature space; binds {node: 4×4} the inverse bind
-    matrices of nodes that deform, of positions in armature space. bone_of {node: bone name} are those that the armature
-    has; the names of new ones are added. Nodes that neither deform nor move are left out."""
+    rest [node][4][4] and pose [node][frame][4][4] are global matrices in armature space; binds {node: 4×4} the inverse
+    bind matrices of nodes that deform, of positions in armature space. bone_of {node: bone name} are those that the
+    armature has; the names of new ones are added. Nodes that neither deform nor move are left out."""
     parents = reader.parents()
     moving = {node for node, path in reader.channels(0) if path != "weights"}
     new = [n for n in range(len(parents)) if (n in binds or n in moving) and n not in bone_of]
@@ -353,8 +351,8 @@ def add_curve(owner, path, index, numbers, values, group=None):
 
 
 def add_bones(context, armature, rows, length, bone_of):
-    """Adds bones in edit mode: rows of (name, parent node or None, node, rest matrix in armature space, deforms). Returns
-    their names; bone_of {node: bone name} has those of parents that exist."""
+    """Adds bones in edit mode: rows of (name, parent node or None, node, rest matrix in armature space, deforms).
+    Returns their names; bone_of {node: bone name} has those of parents that exist."""
     view, previous = context.view_layer, context.view_layer.objects.active
     view.objects.active = armature
     bpy.ops.object.mode_set(mode="EDIT")
@@ -385,8 +383,8 @@ def key_bone(armature, name, numbers, basis):
 
 
 def add_shape_keys(o, reader, node, wanted=None):
-    """Adds morph targets of a node, in world space, to a mesh as shape keys; returns them. `wanted` {target: factor of its
-    displacements}; None: all of them."""
+    """Adds morph targets of a node, in world space, to a mesh as shape keys; returns them. `wanted` {target: factor of
+    its displacements}; None: all of them."""
     _, targets = reader.attributes(node)
     names = reader.json["meshes"][reader.json["nodes"][node]["mesh"]].get("extras", {}).get("targetNames", [])
     wanted = {t: 1.0 for t in range(len(targets))} if wanted is None else wanted

@@ -20,7 +20,7 @@ class PELT_OT_simplify(Job, bpy.types.Operator):
         default=1,
         min=1,
         max=8,
-        description="1: one level with Ratio of the triangles. More: each level has half of the triangles of the one before",
+        description="1: one level with Ratio of the triangles. More: each has half of the triangles of the one before",
     )
 
     @classmethod
@@ -48,8 +48,7 @@ class PELT_OT_simplify(Job, bpy.types.Operator):
         if not o.data.polygons:
             raise Failed("%s has no faces" % o.name)
         self.armature = scene.armature_of(o)
-        self.corners, indices, uvs = self._split(o.data)
-        self.of_vertex = np.array([loop.vertex_index for loop in o.data.loops])[self.corners]
+        corners, of_vertex, indices, uvs = self._split(o.data)
         if self.armature:
             rig = scene.RigFile(self.armature, [o])
             rig.add_meshes()
@@ -63,8 +62,8 @@ class PELT_OT_simplify(Job, bpy.types.Operator):
         primitive = file.json["meshes"][0]["primitives"][0]
         for name, accessor in primitive["attributes"].items():
             whole = file.values(accessor)
-            primitive["attributes"][name] = file.array(whole[self.of_vertex], whole.dtype)
-        primitive["attributes"]["_CORNER"] = file.array(self.corners)
+            primitive["attributes"][name] = file.array(whole[of_vertex], whole.dtype)
+        primitive["attributes"]["_CORNER"] = file.array(corners)
         if uvs is not None:
             primitive["attributes"]["TEXCOORD_0"] = file.array(uvs)
         primitive["indices"] = file.array(indices, np.uint32)
@@ -75,7 +74,7 @@ class PELT_OT_simplify(Job, bpy.types.Operator):
 
     @staticmethod
     def _split(mesh):
-        """Corners that stand for a vertex of the file each, triangles of those, and their UVs (None without)."""
+        """Corners that are the vertices of the file, the mesh's vertex of each, triangles, and UVs (None without)."""
         mesh.calc_loop_triangles()
         loops = np.empty(3 * len(mesh.loop_triangles), np.int32)
         mesh.loop_triangles.foreach_get("loops", loops)
@@ -84,10 +83,11 @@ class PELT_OT_simplify(Job, bpy.types.Operator):
         material = np.zeros(len(mesh.loops))
         for polygon in mesh.polygons:
             material[polygon.loop_start : polygon.loop_start + polygon.loop_total] = polygon.material_index
-        columns = [vertex.astype(float), material] + [c for layer in mesh.uv_layers for c in scene.vertices(layer.data, "uv", 2).T]
-        _, first, number = np.unique(np.column_stack(columns), axis=0, return_index=True, return_inverse=True)
+        maps = [scene.vertices(layer.data, "uv", 2) for layer in mesh.uv_layers]
+        columns = np.column_stack([vertex, material] + maps)
+        _, first, number = np.unique(columns, axis=0, return_index=True, return_inverse=True)
         uvs = scene.vertices(mesh.uv_layers.active.data, "uv", 2)[first] if mesh.uv_layers.active else None
-        return first, number.reshape(-1)[loops], uvs
+        return first, vertex[first], number.reshape(-1)[loops], uvs
 
     def apply(self, context, run):
         source = context.object
@@ -129,7 +129,8 @@ class PELT_OT_simplify(Job, bpy.types.Operator):
             mesh.uv_layers.new(name=layer.name).data.foreach_set("uv", values.ravel())
         for layer in source.data.color_attributes:
             values = scene.vertices(layer.data, "color", 4)[kept if layer.domain == "POINT" else corners]
-            mesh.color_attributes.new(layer.name, layer.data_type, layer.domain).data.foreach_set("color", values.ravel())
+            copy = mesh.color_attributes.new(layer.name, layer.data_type, layer.domain)
+            copy.data.foreach_set("color", values.ravel())
         mesh.update()
 
         o = bpy.data.objects.new(mesh.name, mesh)

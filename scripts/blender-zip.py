@@ -2,8 +2,8 @@
 """blender-zip.py OUT.zip --tables PROGRAM [--add PATH=FILE]…: packs blender/ as an add-on for Blender.
 
 PROGRAM prints the option tables that go into the zip. --add puts a file into the folder of the add-on, such as
-bin/pelt=build/pelt. Same input, same bytes: files are sorted, dates are fixed. Fails unless the version of the add-on is that
-of CMakeLists.txt.
+bin/pelt=build/pelt. Same input, same bytes: files are sorted, dates are fixed. Fails unless the version of the add-on
+is that of CMakeLists.txt.
 """
 import argparse
 import pathlib

@@ -1,8 +1,8 @@
 """blender -b --factory-startup --python addon.py -- PLAIN.zip SHIPPED.zip PELT SCENES WORK [DATA]
 
 Tests of the Blender add-on, in Blender without a window. The add-on is installed from the zips into the folder of
-BLENDER_USER_SCRIPTS. What Blender shows is compared with what `pelt bake` and `pelt pose` make of the same files, to 1e-5 of
-the size. Prints a line for each test; the exit code is 1 if one fails.
+BLENDER_USER_SCRIPTS. What Blender shows is compared with what `pelt bake` and `pelt pose` make of the same files, to
+1e-5 of the size. Prints a line for each test; the exit code is 1 if one fails.
 """
 import json
 import math
@@ -26,7 +26,7 @@ DATA = (sys.argv[sys.argv.index("--") + 1 :] + [""])[5]
 TOLERANCE = 1e-5  # of the size
 KEPT = os.path.join(WORK, "kept")  # the files of the last run
 FRAMES = list(range(1, 21))
-BLOCKS = ["objects", "meshes", "armatures", "actions", "shape_keys", "materials", "images", "collections", "node_groups", "curves"]
+BLOCKS = "objects meshes armatures actions shape_keys materials images collections node_groups curves texts".split()
 
 
 # ---- Scenes -----------------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def select(active, *others):
 
 
 def wave():
-    """A grid with UVs, a material, shape keys, a modifier with a motion and one that adds vertices; moved and turned."""
+    """A grid with UVs, a material, shape keys, a modifier that moves it and one that adds vertices; turned."""
     bpy.ops.mesh.primitive_grid_add(x_subdivisions=12, y_subdivisions=9, location=(3, 1, 2), rotation=(0.3, 0.2, 0.1))
     o = bpy.context.object
     o.scale = (1, 1.5, 0.7)
@@ -244,13 +244,37 @@ def test_decompose():
 
 def test_decompose_kinds():
     """Affine bones are pairs of Blender's; corrections are shape keys; bones in a hierarchy."""
-    for settings in ({"transforms": "affine"}, {"corrections": 3}, {"transforms": "rigid", "hierarchy": True}, {"influences": 6}):
+    rigid = {"transforms": "rigid", "hierarchy": True}
+    for settings in ({"transforms": "affine"}, {"corrections": 3}, rigid, {"influences": 6}):
         start()
         select(wave())
         bpy.ops.pelt.decompose(bones=6, **settings)
         o = bpy.context.object
         origin = np.array(o.parent.location)[[0, 2, 1]] * (1, 1, -1)
         check_same(shown(o), baked("rig.glb") + origin, "decompose %s" % settings)
+
+
+def test_loose():
+    """Vertices without faces keep their places in the order."""
+    start()
+    bpy.ops.mesh.primitive_grid_add(x_subdivisions=8, y_subdivisions=8, calc_uvs=False)
+    o = bpy.context.object
+    o.data.vertices.add(3)
+    for i, place in enumerate(((0, 0, 1), (0.2, 0, 1), (2, 2, 0))):
+        o.data.vertices[81 + i].co = place
+    o.data.edges.add(1)
+    o.data.edges[-1].vertices = (81, 82)
+    o.data.update()
+    o.modifiers.new("wave", "WAVE").height = 0.3
+    bpy.ops.pelt.decompose(bones=5)
+    skin = bpy.context.object
+    assert len(skin.data.vertices) == 84 and len(skin.data.edges) == len(o.data.edges)
+    check_same(shown(skin), baked("rig.glb"), "loose vertices")
+    armature = skin.parent
+    o.modifiers.clear()
+    select(armature, o)
+    bpy.ops.pelt.bind(no_fit=True)
+    assert all(len(v.groups) for v in o.data.vertices), "vertices without weights"
 
 
 def check_rig(o, armature, what):
@@ -312,7 +336,7 @@ def test_bind():
 
 
 def test_bind_two_meshes():
-    """Meshes of a selection share their voxels; a subdivided mesh gets weights at its own vertices; mirror has Blender's axes."""
+    """Meshes of a selection are bound together; a subdivided mesh gets weights at its own vertices."""
     start()
     o, armature = troll()
     copy = o.copy()
@@ -329,7 +353,8 @@ def test_bind_two_meshes():
 
 
 def test_jiggle():
-    for result, settings in (("bones", {}), ("bones", {"transforms": "affine", "add": 5, "corrections": 2}), ("morphs", {"corrections": 4})):
+    affine = {"transforms": "affine", "add": 5, "corrections": 2}
+    for result, settings in (("bones", {}), ("bones", affine), ("morphs", {"corrections": 4})):
         start()
         o, armature = troll()
         armature.location, armature.rotation_euler = (1, 2, 3), (0.1, 0.2, 0.3)
@@ -374,7 +399,8 @@ def test_simplify():
     level = bpy.context.object
     assert 0.4 * triangles < len(level.data.polygons) <= 0.5 * triangles
     assert level.parent == o.parent and scene_of(level) == armature and len(level.data.materials) == 2
-    assert {p.material_index for p in level.data.polygons} == {0, 1} and len(level.data.uv_layers) == len(o.data.uv_layers) > 0
+    assert {p.material_index for p in level.data.polygons} == {0, 1}
+    assert len(level.data.uv_layers) == len(o.data.uv_layers) > 0
     assert [k.name for k in level.data.shape_keys.key_blocks] == ["Basis", "wide"]
     uvs = {tuple(x.uv) for x in o.data.uv_layers[0].data}
     assert {tuple(x.uv) for x in level.data.uv_layers[0].data} <= uvs
@@ -436,7 +462,10 @@ def check_correct(o, armature, numbers, what):
     names, worst = [node["name"] for node in rig.nodes], 0.0
     for number in numbers:
         bpy.context.scene.frame_set(number)
-        pose = {names[n]: {"translation": list(t), "rotation": list(r), "scale": list(s)} for n, (t, r, s) in enumerate(zip(*rig.pose(bpy.context)))}
+        pose = {
+            name: {"translation": list(t), "rotation": list(r), "scale": list(s)}
+            for name, (t, r, s) in zip(names, zip(*rig.pose(bpy.context)))
+        }
         with open(os.path.join(WORK, "pose.json"), "w", encoding="utf-8") as file:
             json.dump({"joints": pose}, file)
         path = os.path.join(WORK, "posed.obj")

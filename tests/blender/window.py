@@ -59,7 +59,8 @@ def steps():
         bpy.ops.view3d.view_axis(type="FRONT")
         bpy.ops.view3d.view_selected()
         bpy.ops.ed.undo_push(message="start")
-    press(window, "LEFTMOUSE", sidebar.x + sidebar.width - 13, sidebar.y + sidebar.height - 157)  # the tab of the add-on
+    tab = (sidebar.x + sidebar.width - 13, sidebar.y + sidebar.height - 157)  # of the add-on, the fourth
+    press(window, "LEFTMOUSE", *tab)
     yield 1.0
 
     # Settings that take long; Esc ends the program.
@@ -105,8 +106,8 @@ def steps():
         space.shading.color_type = "VERTEX"
         space.shading.background_type = "VIEWPORT"
         space.shading.background_color = (0.05, 0.05, 0.05)
-        space.overlay.show_floor = space.overlay.show_axis_x = space.overlay.show_axis_y = space.overlay.show_cursor = False
-        space.overlay.show_ortho_grid = False
+        for part in ("floor", "axis_x", "axis_y", "cursor", "ortho_grid"):
+            setattr(space.overlay, "show_" + part, False)
         bpy.context.scene.frame_set(12)
         yield 1.0
         with over():
