@@ -4,7 +4,7 @@
 
 #include "support.h"
 
-#include "core/core.h"
+#include "io/gltf_document.h"
 
 #include <math.h>
 
@@ -50,14 +50,22 @@ static inline uint32_t build_accessor(gltf_build *b, const void *data, size_t si
     return index;
 }
 
+/* The same with numbers of `element` bytes each, as this machine has them. */
+static inline uint32_t build_numbers(gltf_build *b, const void *data, size_t size, size_t element, int component,
+                                     const char *type, uint32_t count, const char *more) {
+    uint32_t index = build_accessor(b, data, size, component, type, count, more);
+    px_little_endian(b->bytes + b->size - size, size / element, element);
+    return index;
+}
+
 #define BUILD_FLOATS(b, type, count, ...)                                                                              \
-    build_accessor(b, (const float[]){__VA_ARGS__}, sizeof(const float[]){__VA_ARGS__}, 5126, type, count, "")
+    build_numbers(b, (const float[]){__VA_ARGS__}, sizeof(const float[]){__VA_ARGS__}, 4, 5126, type, count, "")
 #define BUILD_BYTES(b, component, type, count, more, ...)                                                              \
     build_accessor(b, (const uint8_t[]){__VA_ARGS__}, sizeof(const uint8_t[]){__VA_ARGS__}, component, type, count,    \
                    more)
 #define BUILD_SHORTS(b, component, type, count, more, ...)                                                             \
-    build_accessor(b, (const uint16_t[]){__VA_ARGS__}, sizeof(const uint16_t[]){__VA_ARGS__}, component, type, count,  \
-                   more)
+    build_numbers(b, (const uint16_t[]){__VA_ARGS__}, sizeof(const uint16_t[]){__VA_ARGS__}, 2, component, type,       \
+                  count, more)
 
 /* The corners of a square in the plane z = 0. */
 static inline uint32_t build_square(gltf_build *b) {

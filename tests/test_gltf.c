@@ -41,7 +41,7 @@ static void indices(void **state) {
     BUILD_SHORTS(&c, 5123, "SCALAR", 6, "", 0, 1, 2, 2, 1, 3);
     with_model(&c, mesh_text, is_two_triangles);
     build_square(&d);
-    build_accessor(&d, (const uint32_t[]){0, 1, 2, 2, 1, 3}, 24, 5125, "SCALAR", 6, "");
+    build_numbers(&d, (const uint32_t[]){0, 1, 2, 2, 1, 3}, 24, 4, 5125, "SCALAR", 6, "");
     with_model(&d, mesh_text, is_two_triangles);
     gltf_build e = {0}, f = {0};
     build_square(&e);
@@ -134,6 +134,7 @@ static void build_sparse(gltf_build *b, const char *base, uint8_t first, uint8_t
     b->accessors[0] = 0;
     build_view(b, chosen, 2, "");
     build_view(b, (const float[]){5, 6, 7, 8, 9, 10}, 24, "");
+    px_little_endian(b->bytes + b->size - 24, 6, 4);
     build_accessor_text(b,
                         "{%s\"componentType\":5126,\"count\":4,\"type\":\"VEC3\",\"sparse\":{\"count\":2,\"indices\":{"
                         "\"bufferView\":1,\"componentType\":5121},\"values\":{\"bufferView\":2}}}",

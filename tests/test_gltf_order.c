@@ -99,7 +99,7 @@ static void add_alternating(gltf_build *b, int count) {
         joints[4 * i] = (uint8_t)(i % 2);
         weights[4 * i] = 255;
     }
-    build_accessor(b, positions, 12 * (size_t)count, 5126, "VEC3", (uint32_t)count, "");
+    build_numbers(b, positions, 12 * (size_t)count, 4, 5126, "VEC3", (uint32_t)count, "");
     build_accessor(b, joints, 4 * (size_t)count, 5121, "VEC4", (uint32_t)count, "");
     build_accessor(b, weights, 4 * (size_t)count, 5121, "VEC4", (uint32_t)count, ",\"normalized\":true");
 }
@@ -191,7 +191,7 @@ static void matrices_are_moved_whole(void **state) {
         test_folder(folder);
         snprintf(path, sizeof path, "%s/matrices.glb", folder);
         add_alternating(&b, COUNT);
-        build_accessor(&b, matrices, sizeof matrices, 5126, "MAT4", COUNT, "");
+        build_numbers(&b, matrices, sizeof matrices, 4, 5126, "MAT4", COUNT, "");
         build_accessor(&b, small, sizeof small, 5121, "MAT3", COUNT, "");
         pelt_model *model =
             build_load(&test, &b,

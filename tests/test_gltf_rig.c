@@ -51,7 +51,7 @@ static pelt_model *load_weights(test_context *test, gltf_build *b, const uint8_t
     for (uint32_t set = 0; set < set_count; set++) {
         size_t used = strlen(text);
         uint32_t j = build_accessor(b, joints + 4 * set, 4, 5121, "VEC4", 1, "");
-        uint32_t w = build_accessor(b, weights + 4 * set, 16, 5126, "VEC4", 1, "");
+        uint32_t w = build_numbers(b, weights + 4 * set, 16, 4, 5126, "VEC4", 1, "");
         snprintf(text + used, sizeof text - used, ",\"JOINTS_%u\":%u,\"WEIGHTS_%u\":%u", set, j, set, w);
     }
     strcat(text, "}}]}]");

@@ -229,6 +229,7 @@ pelt_result px_gltf_accessor_get(px_gltf *doc, uint32_t index, const char *what,
         for (uint32_t c = 0; c < width; c++) {                                                                         \
             type value;                                                                                                \
             memcpy(&value, p + c * sizeof value, sizeof value);                                                        \
+            px_little_endian(&value, 1, sizeof value);                                                                 \
             *out++ = (convert);                                                                                        \
         }
 
@@ -236,16 +237,16 @@ pelt_result px_gltf_accessor_get(px_gltf *doc, uint32_t index, const char *what,
     for (size_t e = 0; e < count; e++) {                                                                               \
         type value;                                                                                                    \
         memcpy(&value, p + e * sizeof value, sizeof value);                                                            \
+        px_little_endian(&value, 1, sizeof value);                                                                     \
         out[e] = value;                                                                                                \
     }
 
 static void unpack_f32(const uint8_t *p, size_t stride, size_t count, uint32_t width, float *out) {
     size_t size = width * sizeof *out;
-    if (stride == size) {
+    float *first = out;
+    if (stride == size)
         memcpy(out, p, count * size);
-        return;
-    }
-    for (size_t e = 0; e < count; e++, p += stride, out += width)
+    for (size_t e = 0; e < count && stride != size; e++, p += stride, out += width)
         switch (width) { /* compilers turn copies of constant size into register moves */
         case 2:
             memcpy(out, p, 2 * sizeof *out);
@@ -259,6 +260,7 @@ static void unpack_f32(const uint8_t *p, size_t stride, size_t count, uint32_t w
         default:
             memcpy(out, p, size);
         }
+    px_little_endian(first, count * width, sizeof *first);
 }
 
 static void unpack_floats(const px_gltf_accessor *a, const uint8_t *p, size_t stride, size_t count, float *out) {
@@ -290,6 +292,7 @@ static void unpack_uints(const px_gltf_accessor *a, const uint8_t *p, size_t str
     uint32_t width = a->width, size = px_gltf_component_size(a->component);
     if (size == 4 && stride == size * width) {
         memcpy(out, p, count * stride);
+        px_little_endian(out, count * width, size);
         return;
     }
     bool tight = stride == size * width;

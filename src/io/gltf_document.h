@@ -13,6 +13,22 @@
 #include "core/math3.h"
 #include "io/io.h"
 
+/* Numbers [count] of `size` bytes each, 1, 2, 4 or 8, from the order of bytes of this machine to little-endian, or back. */
+static inline void px_little_endian(void *numbers, size_t count, size_t size) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    for (uint8_t *p = numbers, *end = p + count * size; size > 1 && p < end; p += size)
+        for (size_t low = 0, high = size - 1; low < high; low++, high--) {
+            uint8_t kept = p[low];
+            p[low] = p[high];
+            p[high] = kept;
+        }
+#else
+    (void)numbers;
+    (void)count;
+    (void)size;
+#endif
+}
+
 /* A top-level array of the document, indexed. */
 typedef struct px_gltf_list {
     px_json **items;
@@ -258,6 +274,8 @@ uint32_t px_gltf_add_offsets(px_gltf_writer *w, const float *offsets, uint32_t c
 void px_gltf_put_bounds(px_gltf_writer *w, px_json *accessor, const float *data, uint32_t count, uint32_t width);
 /* Adds a buffer view with a copy of the bytes; returns its index. */
 uint32_t px_gltf_add_view(px_gltf_writer *w, const void *data, size_t size, uint32_t target);
+/* The same for numbers [count] of `size` bytes each in the order of bytes of this machine. */
+uint32_t px_gltf_add_numbers(px_gltf_writer *w, const void *data, size_t count, size_t size, uint32_t target);
 
 /* gltf_write.c: builds the new document, except for the packing. */
 pelt_result px_gltf_make(px_gltf_writer *w);

@@ -137,12 +137,14 @@ static pelt_result move_elements(const reorder *o, uint32_t from, bool offsets, 
     bool bounds = px_json_get(px_json_at(w->accessors, from), "min") != NULL;
     for (size_t place = 0; old && data && place < a.count; place++)
         memcpy(data + place * stride, old + o->order[place] * element, element);
-    if (!old || !data)
+    if (!old || !data) {
         w->failed = true;
-    else if (offsets && a.component == PX_GLTF_F32)
+    } else if (offsets && a.component == PX_GLTF_F32) {
+        px_little_endian(data, (size_t)a.count * 3, sizeof(float));
         *to = px_gltf_add_offsets(w, (const float *)(const void *)data, a.count, bounds);
-    else
+    } else {
         *to = put_accessor(w, from, data, a.count, stride, stride > element, PX_GLTF_VERTICES);
+    }
     px_free(w->context, old);
     px_free(w->context, data);
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;

@@ -20,9 +20,10 @@ static uint32_t count_others(const float *offsets, uint32_t count) {
     return others;
 }
 
-static px_json *put_part(px_gltf_writer *w, px_json *sparse, const char *key, const void *data, size_t size) {
+static px_json *put_part(px_gltf_writer *w, px_json *sparse, const char *key, const void *data, size_t count,
+                         size_t size) {
     px_json *part = px_gltf_put(w, sparse, key, px_json_object(w->arena));
-    px_gltf_put_uint(w, part, "bufferView", px_gltf_add_view(w, data, size, 0));
+    px_gltf_put_uint(w, part, "bufferView", px_gltf_add_numbers(w, data, count, size, 0));
     return part;
 }
 
@@ -41,9 +42,9 @@ static void put_sparse(px_gltf_writer *w, px_json *accessor, const float *offset
     if (!w->failed) {
         px_json *sparse = px_gltf_put(w, accessor, "sparse", px_json_object(w->arena));
         px_gltf_put_uint(w, sparse, "count", others);
-        px_json *part = put_part(w, sparse, "indices", indices, (size_t)others * size);
+        px_json *part = put_part(w, sparse, "indices", indices, (size_t)others * size, 1);
         px_gltf_put_uint(w, part, "componentType", size == 1 ? PX_GLTF_U8 : size == 2 ? PX_GLTF_U16 : PX_GLTF_U32);
-        put_part(w, sparse, "values", values, (size_t)others * 3 * sizeof *values);
+        put_part(w, sparse, "values", values, (size_t)others * 3, sizeof *values);
     }
     px_free(w->context, indices);
     px_free(w->context, values);

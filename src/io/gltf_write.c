@@ -72,6 +72,14 @@ uint32_t px_gltf_add_view(px_gltf_writer *w, const void *data, size_t size, uint
     return px_json_count(w->views) - 1;
 }
 
+uint32_t px_gltf_add_numbers(px_gltf_writer *w, const void *data, size_t count, size_t size, uint32_t target) {
+    size_t start = w->data.size;
+    uint32_t view = px_gltf_add_view(w, data, count * size, target);
+    if (!w->data.failed && count > 0)
+        px_little_endian(w->data.data + start, count, size);
+    return view;
+}
+
 void px_gltf_put_bounds(px_gltf_writer *w, px_json *accessor, const float *data, uint32_t count, uint32_t width) {
     float low[4], high[4];
     for (uint32_t c = 0; c < width; c++)
@@ -89,8 +97,7 @@ void px_gltf_put_bounds(px_gltf_writer *w, px_json *accessor, const float *data,
 uint32_t px_gltf_add_accessor(px_gltf_writer *w, const void *data, uint32_t count, uint32_t width,
                               px_gltf_component component, uint32_t target, bool bounds) {
     const char *type = width == 1 ? "SCALAR" : width == 2 ? "VEC2" : width == 3 ? "VEC3" : width == 4 ? "VEC4" : "MAT4";
-    size_t size = (size_t)count * width * px_gltf_component_size(component);
-    uint32_t view = px_gltf_add_view(w, data, size, target);
+    uint32_t view = px_gltf_add_numbers(w, data, (size_t)count * width, px_gltf_component_size(component), target);
     px_json *accessor = px_gltf_push(w, w->accessors, px_json_object(w->arena));
     px_gltf_put_uint(w, accessor, "bufferView", view);
     px_gltf_put_uint(w, accessor, "componentType", component);
