@@ -92,7 +92,9 @@ static void pc2_is_used_in_place(void **state) {
     test_ok(&test, pelt_load_cache_memory(test.context, bytes, size, "some/run.fast.pc2", &desc, model));
     check_clip(&test, model, "run.fast");
     check_times(&model->clips[0], 0, 0.1f, 0.2f);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     assert_ptr_equal(model->clips[0].positions, bytes + 32);
+#endif
     pelt_model_destroy(model);
     test_end(&test);
 }
@@ -332,7 +334,9 @@ static void real_caches(void **state) {
         test_ok(&test, pelt_load(test.context, paths, 2, NULL, &model));
         assert_int_equal(model->clip_count, 1);
         const pelt_clip *clip = &model->clips[0];
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
         assert_non_null(clip->positions);
+#endif
         float point[3];
         for (uint32_t p = 0; p < clip->point_count; p++) {
             test_ok(&test, pelt_clip_read(test.context, clip, 0, p, 1, point));

@@ -223,10 +223,12 @@ static void growing_polygons(void **state) {
     uint32_t triangles = 0;
     for (size_t f = 0; f < PX_COUNT(sizes); f++) {
         uint32_t n = sizes[f], uvs = 2 * n;
-        memcpy(p, &n, 2);
+        p[0] = (uint8_t)n;
+        p[1] = (uint8_t)(n >> 8);
         for (uint32_t c = 0; c < n; c++)
             p[2 + c] = (uint8_t)(c % 3);
-        memcpy(p + 2 + n, &uvs, 4);
+        for (uint32_t b = 0; b < 4; b++)
+            p[2 + n + b] = (uint8_t)(uvs >> 8 * b);
         memset(p + 6 + n, 7, uvs);
         p += 6 + n + uvs;
         triangles += n - 2;
