@@ -6,15 +6,6 @@
 
 /* ---- Value of a bone ---------------------------------------------------------------------------------------- */
 
-static double pair_value(const px_fit *fit, const double m[10], size_t j, size_t l) {
-    size_t P = fit->bone_count;
-    const double *quadric = fit->pairs + l * 10 * P + j;
-    double sum = 0;
-    for (size_t k = 0; k < 10; k++)
-        sum += m[k] * quadric[k * P];
-    return sum;
-}
-
 /* (v, 1)ᵀ Y_j, without a block of Y: few bones per vertex are needed. */
 static double linear_value(const px_fit *fit, size_t i, size_t j) {
     const double *v = fit->now.rest + 3 * i;
@@ -42,7 +33,7 @@ static void add_worth(const px_fit *fit, size_t i, double *worth) {
     for (size_t r = 0; r < count; r++) {
         b[r] = linear_value(fit, i, bones[r]);
         for (size_t c = 0; c < count; c++)
-            g[r][c] = pair_value(fit, m, bones[r], bones[c]);
+            g[r][c] = px_fit_pair(fit, bones[r], bones[c], m);
     }
     for (size_t r = 0; r < count; r++) {
         value -= 2 * weights[r] * b[r];

@@ -77,7 +77,8 @@ typedef struct px_fit {
     double *gram;        /* H [4P][4P] */
     uint32_t gram_count; /* bone count for which `gram` and `pairs` of locked bones are valid; 0: none */
     double *blocks;      /* [bone j][bone l][16]: H_jl */
-    double *pairs;       /* [bone l][10][bone j]: quadric in (x, y, z, 1) for vᵀ H_jl v; see px_fit_gram */
+    double *pairs;       /* [bone l][10][pitch]: quadric of bone j in (x, y, z, 1) for vᵀ H_jl v; see px_fit_gram */
+    double *squares;     /* [10][pitch]: the same for vᵀ H_jj v */
     double *slots;       /* [block][bone] scratch */
     double *block_objective;
 } px_fit;
@@ -171,6 +172,11 @@ static inline double px_fit_distance2(const px_fit *fit, size_t a, size_t b) {
     return sum;
 }
 
+/* Elements of an array by bone in the vertex step: one more than bones, in whole vectors. */
+static inline size_t px_fit_pitch(size_t bone_count) {
+    return (bone_count + 8) & ~(size_t)7;
+}
+
 /* Monomials of (x, y, z, 1), in the order of the quadrics in `pairs`. */
 static inline void px_fit_monomials(const double v[3], double m[10]) {
     double x = v[0], y = v[1], z = v[2];
@@ -185,10 +191,11 @@ static inline double px_fit_linear(const double v[3], const double *y, size_t j)
 
 /* vᵀ H_jl v from the monomials of v. */
 static inline double px_fit_pair(const px_fit *fit, size_t j, size_t l, const double m[10]) {
-    const double *quadric = fit->pairs + l * 10 * fit->bone_count + j;
+    size_t pitch = px_fit_pitch(fit->bone_count);
+    const double *quadric = fit->pairs + l * 10 * pitch + j;
     double sum = 0;
     for (size_t k = 0; k < 10; k++)
-        sum += m[k] * quadric[k * fit->bone_count];
+        sum += m[k] * quadric[k * pitch];
     return sum;
 }
 

@@ -83,7 +83,7 @@ static void pair_quadric(const double *block, size_t pitch, double out[10]) {
 /* H of locked bones is kept between calls while the number of bones is unchanged: with a few free bones beside hundreds
  * of a rig only the rows of the free ones are computed. */
 void px_fit_gram(px_fit *fit) {
-    size_t P = fit->bone_count, n = 4 * P, d = fit->dimension;
+    size_t P = fit->bone_count, n = 4 * P, d = fit->dimension, pitch = px_fit_pitch(P);
     bool part = fit->lock_motions && !fit->now.full && fit->gram_count == P;
     if (fit->now.full)
         px_syrk(1, px_transposed(px_matrix_in(fit->now.full, fit->row_count, n)), 0, px_matrix_of(fit->gram, n, n));
@@ -110,6 +110,8 @@ void px_fit_gram(px_fit *fit) {
                 memcpy(fit->blocks + 16 * (l * P + j) + 4 * r, block + r * n, 4 * sizeof *block);
             pair_quadric(block, n, quadric);
             for (size_t k = 0; k < 10; k++)
-                fit->pairs[(l * 10 + k) * P + j] = quadric[k];
+                fit->pairs[(l * 10 + k) * pitch + j] = quadric[k];
+            for (size_t k = 0; k < 10 && j == l; k++)
+                fit->squares[k * pitch + j] = quadric[k];
         }
 }

@@ -39,11 +39,12 @@ pelt_result px_fit_make_moments(px_fit *fit) {
     fit->cross = PX_NEW(fit->arena, double, n *d);
     fit->gram = PX_NEW(fit->arena, double, n *n);
     fit->blocks = PX_NEW(fit->arena, double, n *n);
-    fit->pairs = PX_NEW(fit->arena, double, (size_t)10 * fit->bone_capacity * fit->bone_capacity);
+    fit->pairs = PX_NEW(fit->arena, double, 10 * px_fit_pitch(fit->bone_capacity) * fit->bone_capacity);
+    fit->squares = PX_NEW(fit->arena, double, 10 * px_fit_pitch(fit->bone_capacity));
     fit->slots = PX_NEW(fit->arena, double, blocks * fit->bone_capacity);
     fit->block_objective = PX_NEW(fit->arena, double, blocks);
     return fit->quiet && fit->residuals && fit->scatter && fit->cross && fit->gram && fit->blocks && fit->pairs &&
-                   fit->slots && fit->block_objective
+                   fit->squares && fit->slots && fit->block_objective
                ? PELT_OK
                : PELT_ERROR_MEMORY;
 }

@@ -1,7 +1,7 @@
 /* Vertex step: rest positions and weights, from H and products Y = T_rᵀ C. Sums have a fixed order. The including file
  * defines LANES (passes.h) and VERTEX_BLOCK, the name of the function.
  *
- * Rest position and weights of a vertex on its current bones are improved together (joint_step), for affine bones; for
+ * Rest position and weights of a vertex on its current bones are improved together (joint_kernel.h), for affine bones; for
  * other kinds, which take longer steps with it and end in worse minima, in turns. Then, where the pass searches
  * for bones, the weights minimise wᵀGw − 2bᵀw on the simplex, with G_jl = (v, 1)ᵀ H_jl (v, 1) and b_j = (v, 1)ᵀ Y_j:
  * exactly for the current bones; then bones are added while that lowers the error and fewer than K are in use,
@@ -16,6 +16,8 @@
  * mixture is a member of the active set and its weight may shrink; without, its contribution is subtracted and the
  * other bones share the weight that remains.
  */
+#include "decompose/joint_kernel.h"
+#include "decompose/kinds.h"
 #include "decompose/neighbours.h"
 #include "decompose/passes.h"
 #include "numeric/simplex.h"
@@ -31,11 +33,13 @@
 /* Scratch for one vertex, reused for all vertices of a block. */
 typedef struct worker {
     const px_fit *fit;
-    double *y;       /* [vertex of block][4P] */
-    double *linear;  /* [bone + 1] b_j = (v, 1)ᵀ Y_j */
-    double *slope;   /* [bone + 1] gradient */
-    double *columns; /* [PX_SIMPLEX_MAX][bone + 1] columns of G of the active bones */
-    double *mixture; /* [bone + 1] column of G of the mixture */
+    double *y;        /* [vertex of block][4P] */
+    double *linear;   /* [pitch] b_j = (v, 1)ᵀ Y_j */
+    double *slope;    /* [pitch] gradient, scratch */
+    double *decrease; /* [pitch] predicted decrease of the error by each bone */
+    double *columns;  /* [PX_SIMPLEX_MAX][pitch] columns of G of the active bones */
+    double *mixture;  /* [pitch] column of G of the mixture */
+    size_t pitch;     /* px_fit_pitch: bones, the mixture, and room up to a whole vector */
     double m[10];
     uint16_t bones[PX_SIMPLEX_MAX];
     double weights[PX_SIMPLEX_MAX];
@@ -104,139 +108,22 @@ static void vertex_rest(const px_fit *fit, uint32_t i, const double *y) {
     solve_damped(m, rhs, fit->now.rest + 3 * (size_t)i);
 }
 
-/* ---- Rest position and weights together -------------------------------------------------------------------- */
-
-#define JOINT_TURNS 1 /* the transforms change with every iteration: more turns gain too little */
-
-/* A vertex and its bones: k of them. */
-typedef struct joint_problem {
-    size_t k;
-    const double *h[PX_SIMPLEX_MAX * PX_SIMPLEX_MAX];            /* [j · k + l] blocks H_jl */
-    double mixed[PX_SIMPLEX_MAX][16];                            /* Σ_j w_j H_jl */
-    double m[16], c[4];                                          /* Σ_l w_l Σ_j w_j H_jl and Σ_l w_l Y_l */
-    double g[PX_SIMPLEX_MAX][PX_SIMPLEX_MAX], b[PX_SIMPLEX_MAX]; /* G and b with the rest position eliminated */
-} joint_problem;
-
-static void blend(joint_problem *t, double (*y)[4], const double *w) {
-    px_lanes total[16 / LANES] = {{0}};
-    px_quad linear = {0};
-    for (size_t l = 0; l < t->k; l++) {
-        px_lanes mixed[16 / LANES] = {{0}};
-        for (size_t j = 0; j < t->k; j++)
-            for (size_t e = 0; e < 16 / LANES; e++)
-                mixed[e] += w[j] * *(const px_lanes *)(t->h[j * t->k + l] + e * LANES);
-        for (size_t e = 0; e < 16 / LANES; e++)
-            total[e] += w[l] * mixed[e];
-        linear += w[l] * PX_QUAD(y[l]);
-        memcpy(t->mixed[l], mixed, sizeof mixed);
-    }
-    memcpy(t->m, total, sizeof total);
-    memcpy(t->c, &linear, sizeof linear);
-}
-
-/* Weights for the best rest position near v. Where the rest position moves by δ, the residual is c − Σ w_l p_l − D δ to
- * first order, with p_l the trajectory of v on bone l and D the derivative of the blend. The best δ for given weights
- * is linear in them; eliminating it leaves weights on the simplex with G − Eᵀ M⁻¹ E, E_l = Dᵀ p_l, M = DᵀD. */
-static void joint_weights(joint_problem *t, double (*y)[4], const double v[4], double pull, const double home[3],
-                          bool rest, double *w) {
-    double e[PX_SIMPLEX_MAX][3], z[3];
-    const double *m = t->m;
-    double damping = pull + 1e-6 * (m[0] + m[5] + m[10]); /* as in solve_damped */
-    double m00 = m[0] + damping, m01 = m[1], m02 = m[2], m11 = m[5] + damping, m12 = m[6], m22 = m[10] + damping;
-    double c00 = m11 * m22 - m12 * m12, c01 = m02 * m12 - m01 * m22, c02 = m01 * m12 - m02 * m11;
-    double det = m00 * c00 + m01 * c01 + m02 * c02, scale = rest && det > 0 ? 1 / det : 0;
-    double c11 = m00 * m22 - m02 * m02, c12 = m01 * m02 - m00 * m12, c22 = m00 * m11 - m01 * m01;
-    for (size_t l = 0; l < t->k; l++) {
-        for (size_t r = 0; r < 3; r++) {
-            const double *row = t->mixed[l] + 4 * r;
-            e[l][r] = row[0] * v[0] + row[1] * v[1] + row[2] * v[2] + row[3];
-        }
-        z[0] = scale * (c00 * e[l][0] + c01 * e[l][1] + c02 * e[l][2]);
-        z[1] = scale * (c01 * e[l][0] + c11 * e[l][1] + c12 * e[l][2]);
-        z[2] = scale * (c02 * e[l][0] + c12 * e[l][1] + c22 * e[l][2]);
-        t->b[l] = v[0] * y[l][0] + v[1] * y[l][1] + v[2] * y[l][2] + y[l][3];
-        for (size_t r = 0; r < 3; r++)
-            t->b[l] -= z[r] * (t->c[r] + pull * (home[r] - v[r]));
-        for (size_t j = 0; j <= l; j++) {
-            const double *h = t->h[j * t->k + l];
-            double sum = 0;
-            for (size_t r = 0; r < 4; r++)
-                sum += v[r] * (h[4 * r] * v[0] + h[4 * r + 1] * v[1] + h[4 * r + 2] * v[2] + h[4 * r + 3]);
-            t->g[j][l] = t->g[l][j] = sum - z[0] * e[j][0] - z[1] * e[j][1] - z[2] * e[j][2];
-        }
-    }
-    px_simplex_least(t->k, t->g, t->b, w);
-}
-
-/* Improves rest position (if the pass changes it) and weights (if `weighs`) of vertex i on its bones; `y` [bone of the
- * vertex][4]: their products. Squared residual plus penalty on the rest position never rise. Returns the squared
- * residual − ‖a_i‖². */
-static double joint_step(const px_vertex_pass *p, size_t i, double (*y)[4], bool weighs) {
-    px_fit *fit = p->fit;
-    size_t K = fit->influence_count;
-    uint16_t *bones = fit->now.bones + i * K;
-    double *weights = fit->now.weights + i * K, *rest = fit->now.rest + 3 * i;
-    const double *home = fit->home ? fit->home + 3 * i : rest;
-    double v[4] = {rest[0], rest[1], rest[2], 1}, w[PX_SIMPLEX_MAX], pull = fit->home && p->rest ? fit->rest_pull : 0;
-    double best = INFINITY, residual = 0;
-    joint_problem t;
-    t.k = fit->now.counts[i];
-    for (size_t j = 0; j < t.k; j++)
-        for (size_t l = 0; l < t.k; l++)
-            t.h[j * t.k + l] = fit->blocks + 16 * (bones[j] * (size_t)fit->bone_count + bones[l]);
-    memcpy(w, weights, t.k * sizeof *w);
-    for (int turn = 0;; turn++) {
-        blend(&t, y, w);
-        if (p->rest) {
-            double m[9], rhs[3];
-            for (size_t r = 0; r < 3; r++) {
-                for (size_t c = 0; c < 3; c++)
-                    m[3 * r + c] = t.m[4 * r + c];
-                m[4 * r] += pull;
-                rhs[r] = t.c[r] - t.m[4 * r + 3] + pull * home[r];
-            }
-            solve_damped(m, rhs, v);
-        }
-        double value = 0, penalty = 0;
-        for (size_t r = 0; r < 4; r++) {
-            const double *row = t.m + 4 * r;
-            value += v[r] * (row[0] * v[0] + row[1] * v[1] + row[2] * v[2] + row[3] - 2 * t.c[r]);
-        }
-        for (size_t r = 0; r < 3; r++)
-            penalty += pull * (v[r] - home[r]) * (v[r] - home[r]);
-        if (!(value + penalty < best))
-            break;
-        best = value + penalty;
-        residual = value;
-        memcpy(rest, v, 3 * sizeof *v); /* `home` is `rest` where there is no penalty */
-        memcpy(weights, w, t.k * sizeof *w);
-        if (!weighs || t.k == 1 || turn == JOINT_TURNS)
-            break;
-        joint_weights(&t, y, v, pull, home, p->rest, w);
-    }
-    size_t kept = 0;
-    for (size_t a = 0; weighs && a < t.k; a++)
-        if (weights[a] > 0) {
-            bones[kept] = bones[a];
-            weights[kept++] = weights[a];
-        }
-    for (size_t a = kept; weighs && a < t.k; a++)
-        bones[a] = 0, weights[a] = 0;
-    fit->now.counts[i] = (uint8_t)(weighs ? kept : t.k);
-    return residual;
-}
-
 /* ---- Weights ---------------------------------------------------------------------------------------------- */
+
+/* out[j] := value of the quadric [10][pitch] of bone j at the vertex. */
+static inline void make_values(const worker *w, const double *quadric, double *out) {
+    for (size_t j = 0; j < w->pitch; j += 8) {
+        eight sum = w->m[0] * *(const eight *)(quadric + j);
+        for (size_t k = 1; k < 10; k++)
+            sum += w->m[k] * *(const eight *)(quadric + k * w->pitch + j);
+        *(eight *)(out + j) = sum;
+    }
+}
 
 /* Column l of G: (v, 1)ᵀ H_jl (v, 1) for all j. */
 static void make_column(const worker *w, size_t l, double *out) {
     size_t P = w->fit->bone_count;
-    const double *quadric = w->fit->pairs + l * 10 * P;
-    for (size_t j = 0; j < P; j++)
-        out[j] = w->m[0] * quadric[j];
-    for (size_t k = 1; k < 10; k++)
-        for (size_t j = 0; j < P; j++)
-            out[j] += w->m[k] * quadric[k * P + j];
+    make_values(w, w->fit->pairs + l * 10 * w->pitch, out);
     if (w->fit->smoothing)
         out[l] += w->fit->smoothing->strength;
     out[P] = 0;
@@ -244,9 +131,23 @@ static void make_column(const worker *w, size_t l, double *out) {
         out[P] += w->held_weights[h] * out[w->held_bones[h]];
 }
 
-static double diagonal(const worker *w, size_t j) {
-    double sum = px_fit_pair(w->fit, j, j, w->m);
-    return w->fit->smoothing ? sum + w->fit->smoothing->strength : sum;
+/* The diagonal of G. */
+static void make_diagonal(const worker *w, double *out) {
+    make_values(w, w->fit->squares, out);
+    for (size_t j = 0; w->fit->smoothing && j < w->fit->bone_count; j++)
+        out[j] += w->fit->smoothing->strength;
+}
+
+/* b_j = (v, 1)ᵀ Y_j for all j. */
+static void make_linear(const worker *w, const double v[3], const double *y) {
+    size_t P = w->fit->bone_count, j = 0;
+    for (; j + 4 <= P; j += 4, y += 16) {
+        px_quad rows[4];
+        transpose4(y, 4, rows);
+        PX_QUAD(w->linear + j) = v[0] * rows[0] + v[1] * rows[1] + v[2] * rows[2] + rows[3];
+    }
+    for (; j < P; j++, y += 4)
+        w->linear[j] = px_fit_linear(v, y, 0);
 }
 
 /* Adds the penalty towards the neighbours' weights (px_smoothing) to the linear terms. */
@@ -262,7 +163,7 @@ static void pull_to_neighbours(worker *w, uint32_t i) {
 
 /* Exact weights for the bones at `places` of the active set; `weights` holds a feasible start. Returns wᵀGw − 2bᵀw. */
 static double solve_places(const worker *w, const size_t *places, size_t count, double *weights) {
-    size_t pitch = w->fit->bone_count + (size_t)1;
+    size_t pitch = w->pitch;
     double g[PX_SIMPLEX_MAX][PX_SIMPLEX_MAX], b[PX_SIMPLEX_MAX];
     for (size_t r = 0; r < count; r++) {
         b[r] = w->linear[w->bones[places[r]]];
@@ -280,7 +181,7 @@ static double solve_set(worker *w) {
 }
 
 static void move_place(worker *w, size_t from, size_t to) {
-    size_t pitch = w->fit->bone_count + (size_t)1;
+    size_t pitch = w->pitch;
     w->bones[to] = w->bones[from];
     w->weights[to] = w->weights[from];
     memmove(w->columns + to * pitch, w->columns + from * pitch, pitch * sizeof(double));
@@ -297,13 +198,6 @@ static void drop_zeros(worker *w) {
     w->count = kept;
 }
 
-static bool in_set(const worker *w, size_t j) {
-    for (size_t a = 0; a < w->count; a++)
-        if (w->bones[a] == j)
-            return true;
-    return false;
-}
-
 static bool is_locked(const px_fit *fit, size_t j) {
     return fit->lock_weights && fit->lock_weights[j];
 }
@@ -311,29 +205,35 @@ static bool is_locked(const px_fit *fit, size_t j) {
 /* The bone outside the active set with the largest predicted decrease for a line search towards it, which scales all
  * other weights alike. PELT_NONE if no prediction exceeds `least`. */
 static uint32_t best_bone(worker *w, double least) {
-    size_t P = w->fit->bone_count;
-    for (size_t j = 0; j <= P; j++)
-        w->slope[j] = -w->linear[j];
-    for (size_t a = 0; a < w->count; a++)
-        for (size_t j = 0; j <= P; j++)
-            w->slope[j] += w->weights[a] * w->columns[a * (P + 1) + j];
-    double level = 0, square = 0;
-    for (size_t a = 0; a < w->count; a++) {
-        level += w->weights[a] * w->slope[w->bones[a]];
-        square += w->weights[a] * (w->slope[w->bones[a]] + w->linear[w->bones[a]]);
+    size_t P = w->fit->bone_count, pitch = w->pitch;
+    double level = 0, square = 0, gradients[PX_SIMPLEX_MAX];
+    make_diagonal(w, w->decrease);
+    for (size_t j = 0; j < pitch; j += 8) {
+        eight sum = {0};
+        for (size_t a = 0; a < w->count; a++)
+            sum += w->weights[a] * *(const eight *)(w->columns + a * pitch + j);
+        *(eight *)(w->slope + j) = sum; /* G w */
     }
+    for (size_t a = 0; a < w->count; a++) {
+        gradients[a] = w->slope[w->bones[a]] - w->linear[w->bones[a]];
+        level += w->weights[a] * gradients[a];
+        square += w->weights[a] * w->slope[w->bones[a]];
+    }
+    for (size_t j = 0; j < pitch; j += 8) {
+        eight slope = *(const eight *)(w->slope + j), fall = level + *(const eight *)(w->linear + j) - slope;
+        eight curvature = *(const eight *)(w->decrease + j) - 2 * slope + square;
+        batch_mask steep = (batch_mask)(curvature > fall);
+        eight decrease = (eight)SELECT(steep, fall * fall / curvature, 2 * fall - curvature);
+        *(eight *)(w->decrease + j) = (eight)SELECT((batch_mask)(fall > 0), decrease, (eight){0});
+    }
+    for (size_t a = 0; a < w->count; a++)
+        w->decrease[w->bones[a]] = 0;
     uint32_t best = PELT_NONE;
-    for (size_t j = 0; j < P; j++) {
-        double fall = level - w->slope[j];
-        if (fall <= 0 || in_set(w, j) || is_locked(w->fit, j))
-            continue;
-        double curvature = diagonal(w, j) - 2 * (w->slope[j] + w->linear[j]) + square;
-        double decrease = curvature > fall ? fall * fall / curvature : 2 * fall - curvature;
-        if (decrease > least) {
-            least = decrease;
+    for (size_t j = 0; j < P; j++)
+        if (w->decrease[j] > least && !is_locked(w->fit, j)) {
+            least = w->decrease[j];
             best = (uint32_t)j;
         }
-    }
     return best;
 }
 
@@ -341,7 +241,7 @@ static uint32_t best_bone(worker *w, double least) {
 static void append_bone(worker *w, uint32_t j) {
     size_t place = w->count++;
     w->bones[place] = (uint16_t)j;
-    make_column(w, j, w->columns + place * (w->fit->bone_count + (size_t)1));
+    make_column(w, j, w->columns + place * w->pitch);
     for (size_t a = 0; a < place; a++)
         w->weights[a] *= 0.9;
     w->weights[place] = 0.1;
@@ -440,7 +340,7 @@ static double solve_wide(worker *w) {
 static void add_member(worker *w, size_t j, double weight) {
     w->bones[w->count] = (uint16_t)j;
     w->weights[w->count] = weight;
-    make_column(w, j, w->columns + w->count++ * (w->fit->bone_count + (size_t)1));
+    make_column(w, j, w->columns + w->count++ * w->pitch);
 }
 
 /* Collects the locked bones of the vertex and computes the mixture. Returns the sum of their weights. */
@@ -543,8 +443,9 @@ static double subtract_mixture(worker *w, double share) {
 /* Makes the bones with the least error at weight 1 the active set, the best one with weight 1. */
 static void take_nearest(worker *w) {
     w->keeps_bones = true;
+    make_diagonal(w, w->slope);
     for (size_t j = 0; j < w->fit->bone_count; j++)
-        w->slope[j] = is_locked(w->fit, j) ? INFINITY : diagonal(w, j) - 2 * w->linear[j];
+        w->slope[j] = is_locked(w->fit, j) ? INFINITY : w->slope[j] - 2 * w->linear[j];
     while (w->count < w->limit) {
         size_t best = 0;
         for (size_t j = 1; j < w->fit->bone_count; j++)
@@ -562,12 +463,11 @@ static void take_nearest(worker *w) {
 static double vertex_weights(worker *w, uint32_t i, const double *y) {
     const px_fit *fit = w->fit;
     const px_fit_state *s = &fit->now;
-    size_t K = fit->influence_count, P = fit->bone_count;
+    size_t K = fit->influence_count;
     const double *v = s->rest + 3 * (size_t)i;
     px_fit_monomials(v, w->m);
     w->norm = fit->norms[i];
-    for (size_t j = 0; j < P; j++)
-        w->linear[j] = px_fit_linear(v, y, j);
+    make_linear(w, v, y);
     if (fit->smoothing)
         pull_to_neighbours(w, i);
     w->count = w->held_count = 0;
@@ -639,42 +539,60 @@ static void sparse_products(const px_fit *fit, size_t first, size_t count, doubl
 
 #define TURNS 2 /* alternations of rest position and weights: cheap while Y is in memory; more gain too little */
 
-#define QUIET_SEARCHES 2u /* searches without success after which a vertex … */
-#define SEARCH_EVERY   4u /* … is searched in every fourth iteration only */
+#define QUIET_SEARCHES 2u  /* searches without success after which a vertex … */
+#define SEARCH_EVERY   4u  /* … is searched in every fourth iteration only */
+#define SMALL_RESIDUAL 1.0 /* squared residual, relative to the mean, below which it is searched half as often … */
+#define TINY_RESIDUAL  0.3 /* … and a quarter as often: these vertices are many and add little to the objective */
 
-/* Whether a vertex is searched for better bones. Always with locked bones: joint_step does not know them. */
+/* Whether a vertex is searched for better bones. Always with locked bones: joint_block does not know them. Only affine bones
+ * spare vertices with small residuals: other kinds end in worse minima then. */
 static bool is_due(const px_vertex_pass *p, size_t i) {
     const px_fit *fit = p->fit;
-    if (p->measure)
-        return false;
-    return p->all || fit->lock_weights || fit->quiet[i] < QUIET_SEARCHES || (i + p->turn) % SEARCH_EVERY == 0;
+    if (p->measure || p->all || fit->lock_weights)
+        return !p->measure;
+    double mean = fit->now.objective / fit->vertex_count, residual = fit->residuals[i];
+    uint32_t rarely = !fit->kind->unconstrained          ? 1
+                      : residual < TINY_RESIDUAL * mean  ? 4
+                      : residual < SMALL_RESIDUAL * mean ? 2
+                                                         : 1;
+    return (i + p->turn) % (fit->quiet[i] < QUIET_SEARCHES ? rarely : rarely * SEARCH_EVERY) == 0;
 }
 
 pelt_result VERTEX_BLOCK(void *user, size_t first, size_t count, size_t block) {
     const px_vertex_pass *p = user;
     px_fit *fit = p->fit;
     size_t P = fit->bone_count, n = 4 * P, K = fit->influence_count, due = 0, searched = 0;
+    size_t pitch = px_fit_pitch(P);
     uint32_t *lists = PX_ALLOC(fit->context, uint32_t, count * (K + 1) + P + 2);
     uint32_t *vertices = lists ? lists + count * K + P + 2 : NULL;
-    double(*own)[4] = px_alloc(fit->context, count * K, sizeof *own), sum = 0;
+    double(*own)[4] = px_alloc(fit->context, count * (K + 1), sizeof *own), sum = 0;
+    double *values = own ? own[count * K] : NULL; /* [vertex of the block] */
     for (size_t i = first; lists && i < first + count; i++)
         if (is_due(p, i))
             vertices[due++] = (uint32_t)i;
-    worker w = {.fit = fit, .y = PX_ALLOC(fit->context, double, due *n + (PX_SIMPLEX_MAX + 3) * (P + 1))};
+    worker w = {.fit = fit, .pitch = pitch, .y = PX_ALLOC(fit->context, double, due *n + (PX_SIMPLEX_MAX + 4) * pitch)};
     pelt_result result = lists && own && w.y ? px_fit_products_of(fit, vertices, due, w.y) : PELT_ERROR_MEMORY;
     if (result == PELT_OK) {
         w.linear = w.y + due * n;
-        w.slope = w.linear + P + 1;
-        w.mixture = w.slope + P + 1;
-        w.columns = w.mixture + P + 1;
+        w.slope = w.linear + pitch;
+        w.decrease = w.slope + pitch;
+        w.mixture = w.decrease + pitch;
+        w.columns = w.mixture + pitch;
         sparse_products(fit, first, count, own, lists, lists + count * K);
     }
+    size_t alone = 0;
     for (size_t i = first; result == PELT_OK && i < first + count; i++) {
-        bool search = searched < due && vertices[searched] == i, locked = px_fit_locked(fit, i);
-        bool together = p->joint && !locked;
-        double value = 0;
-        if (!search || together)
-            value = joint_step(p, i, own + (i - first) * K, !p->measure && !locked);
+        bool search = searched < due && vertices[searched] == i;
+        searched += search;
+        if (!search || (p->joint && !px_fit_locked(fit, i)))
+            lists[alone++] = (uint32_t)(i - first);
+    }
+    if (result == PELT_OK)
+        joint_block(p, first, lists, alone, own, values);
+    searched = 0;
+    for (size_t i = first; result == PELT_OK && i < first + count; i++) {
+        bool search = searched < due && vertices[searched] == i, together = p->joint && !px_fit_locked(fit, i);
+        double value = values[i - first];
         if (search) {
             const double *y = w.y + searched++ * n;
             uint16_t bones[PX_SIMPLEX_MAX];
