@@ -6,7 +6,7 @@
 #              in a browser, other readers of our files, the installed package, the quick parts of gauntlet and interop
 #   asan       clang, address and undefined-behaviour sanitizers: the tests of the library and of the program, fuzz corpora, broken files
 #   tsan       clang, thread sanitizer: tests that together enter every parallel loop (THREAD_TESTS in tests/CMakeLists.txt)
-#   wasm       emscripten, where it is installed: the npm package and its tests in node
+#   platforms  smoke tests of other platforms, where their tools are installed (scripts/platforms.sh --smoke)
 #
 #   platforms  the program for each platform whose tools are installed, and the bytes of its results (scripts/platforms.sh --smoke)
 #
@@ -85,8 +85,6 @@ build asan && PELT_DATA_BROKEN=${PELT_DATA:-$PWD/../shared/data} PELT_DATA=/none
     run asan -R '^(test_|cli_|replay_|data_broken|python_package)' -E '^test_(repeat|scenes|decompose_quality)$'
 one "platforms: smoke tests" scripts/platforms.sh --smoke
 build tsan:thread_tests && PELT_DATA=/none run tsan -L threads
-# Where emscripten is installed.
-one "wasm: npm package" scripts/platforms/wasm.sh --smoke
 
 if [ "${1:-}" = --all ]; then
     programs=(build/release/bin/pelt build/release/bin/pelt-scenes)

@@ -3,10 +3,11 @@
 #   preset    of CMakePresets.json
 #   runner    command that starts a program of the platform; empty: none is needed
 #   skips     lines of "TEST reason": tests that cannot run there
+#   suites    beginnings of the names of tests that run there
 # and calls platform "$@". The name of a file is the name of the platform.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
-packages='' preset='' runner=() skips=''
+packages='' preset='' runner=() skips='' suites='test_|cli_|replay_|example_|same_bytes'
 
 count() { echo "$1 $2 $3" >"${PELT_COUNTS:-/dev/null}"; }
 
@@ -41,7 +42,7 @@ whole() {
     done <<<"$skips"
     rm -f "$record"
     PELT_DATA=${PELT_DATA:-/none} ctest --test-dir "build/$preset" -j "$(nproc)" --output-on-failure --no-tests=error \
-        -R '^(test_|cli_|replay_|example_|same_bytes)' -E "$except" --output-junit "$PWD/$record" </dev/null
+        -R "^($suites)" -E "$except" --output-junit "$PWD/$record" </dev/null
     suite=$(tr '\n\t' '  ' <"$record" | grep -o '<testsuite [^>]*>' | head -n 1)
     number() { sed -n "s/.* $1=\"\([0-9]*\)\".*/\1/p" <<<"$suite"; }
     local failures skipped
