@@ -33,6 +33,9 @@ set(PELT_KINDS static) # of libraries
 if(PELT_SHARED)
     list(PREPEND PELT_KINDS shared)
 endif()
+if(NOT PELT_SHARED)
+    set(CMAKE_FIND_LIBRARY_SUFFIXES .a) # of other libraries, too
+endif()
 set(PELT_PROGRAM_LIBRARY pelt_static) # what the program links
 if(PELT_SHARED AND NOT WIN32)
     set(PELT_PROGRAM_LIBRARY pelt_shared)

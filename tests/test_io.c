@@ -17,9 +17,15 @@ static int make_folder(void **state) {
 
 static int remove_folder(void **state) {
     (void)state;
-    char command[1100];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
+    char path[2200];
+    px_folder list;
+    assert_true(px_folder_open(&list, folder));
+    for (const char *name; (name = px_folder_next(&list));) {
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        px_path_remove(path); /* not "." and ".." */
+    }
+    px_folder_close(&list);
+    return rmdir(folder);
 }
 
 static const char *in_folder(const char *name) {

@@ -74,10 +74,12 @@ JS
 node tags.js plot.svg >log/out || fail "the plot is not well-formed"
 points=$((20 + (6 * 4) + 3)) # rows; ranks 0 to 3 of six skins; three components
 out "21 $((points + 21))" # curves; marks, and those of the legend
-cp hare.obj 'a<b>&c.obj'
-run 0 study -q 'a<b>&c.obj' hare.pc2 --methods svd --ranks 1,3 --svg odd.svg
-no_out
-node tags.js odd.svg >/dev/null || fail "the plot with an odd name is not well-formed"
+if posix; then # Windows has no such names
+    cp hare.obj 'a<b>&c.obj'
+    run 0 study -q 'a<b>&c.obj' hare.pc2 --methods svd --ranks 1,3 --svg odd.svg
+    no_out
+    node tags.js odd.svg >/dev/null || fail "the plot with an odd name is not well-formed"
+fi
 
 # As published: TSVD weights are negative and fit better than non-negative ones; several tolerances; animations as files.
 mkdir rows
@@ -128,6 +130,8 @@ missing no.csv
 
 # Bytes at equal largest errors.
 "$PELT_SCENES" cloth -o sizes.obj --vertices 200 --frames 8 >/dev/null || fail "no scene"
+"$PELT" study sizes.obj sizes.pc2 --max-error 5% >log/out 2>log/err
+grep -q "no meshoptimizer support" log/err && exit 0 # sizes are those of compressed files
 run 0 study sizes.obj sizes.pc2 --max-error 5% --json sizes.json
 out "cache"
 json sizes.json 'r.sizes.length === 1 && ["skin", "svd", "cpca", "cache"].every((n) => r.sizes[0][n].bytes > 0 && r.sizes[0][n].error_max_units <= r.sizes[0].max_error_units)'
