@@ -14,7 +14,9 @@ PIP_NO_INDEX=1 PELT_WHEEL_MODULE=$module environment/bin/pip install --quiet --d
 "$scenes" creature -o creature.glb --vertices 2000 >/dev/null
 for page in README.md docs/python.md python/README.md; do
     rm -f flag.glb
-    sed -n '/^```python$/,/^```$/{/^```/!p}' "$root/$page" >page.py
+    # Blocks that use bpy are for Blender.
+    awk '/^```python$/ { inside = 1; block = ""; next } /^```$/ && inside { inside = 0; if (block !~ /bpy/) printf "%s", block }
+        inside { block = block $0 "\n" }' "$root/$page" >page.py
     [ -s page.py ] || { echo "$page has no python block" >&2; exit 1; }
     environment/bin/python page.py >output || { echo "$page: its python blocks fail" >&2; exit 1; }
     [ -s flag.glb ] || { echo "$page: no flag.glb was written" >&2; exit 1; }
