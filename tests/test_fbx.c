@@ -151,6 +151,10 @@ static void bad_files_are_rejected(void **state) {
          "2, \"g\", \"Mesh\" {\n"
          "Vertices: *3 { a: 0,0,x }\n}\n}\nConnections: {\nC: \"OO\",1,0\nC: \"OO\",2,1\n}\n",
          "where a number is expected"},
+        {"; FBX 7.4.0\nFBXHeaderExtension: {\nFBXVersion: 7400\n}\nObjects: {\nModel: 1, \"a\", \"Mesh\" {}\nGeometry: "
+         "2, \"g\", "
+         "\"Mesh\" {\nVertices: *3 { a: 0 0 0 }\n}\n}\nConnections: {\nC: \"OO\",1,0\nC: \"OO\",2,1\n}\n",
+         "where a number is expected"}, /* numbers without commas */
     };
     for (size_t c = 0; c < PX_COUNT(cases); c++) {
         test_context test;

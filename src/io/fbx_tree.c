@@ -375,19 +375,19 @@ static pelt_result numbers_of_text(px_fbx *fbx, px_text text, double **numbers, 
     if (!(*numbers = PX_NEW(fbx->arena, double, most)))
         return PELT_ERROR_MEMORY;
     const char *p = text.data, *end = text.data + text.size;
-    while (p < end) {
+    for (;;) {
         while (p < end && (*p == ' ' || *p == ',' || *p == '\n' || *p == '\r' || *p == '\t'))
             p++;
         if (p == end)
-            break;
-        const char *after = px_parse_double(p, end, &(*numbers)[*count]);
-        if (!after || after == p || *count == most)
+            return PELT_OK;
+        double number;
+        const char *after = px_parse_double(p, end, &number);
+        if (!after || after == p || *count == most) /* numbers without a comma between them are more than `most` */
             return px_fail(fbx->context, PELT_ERROR_INPUT, "an array has '%.*s' where a number is expected",
                            (int)px_min_size(20, (size_t)(end - p)), p);
-        ++*count;
+        (*numbers)[(*count)++] = number;
         p = after;
     }
-    return PELT_OK;
 }
 
 pelt_result px_fbx_numbers(px_fbx *fbx, const px_fbx_node *node, double **numbers, size_t *count) {
