@@ -51,13 +51,13 @@ test("files have the bytes of the native program", () => {
     const cloth = engine.load(files);
     cloth.decompose({ bones: 8, transforms: "rigid" });
     sameBytes(cloth.save("rigid.glb")[0]);
-    const creature = engine.scene("creature", { vertices: 1500 });
-    const [written] = creature.save("creature.glb");
+    const character = engine.scene("production", { vertices: 2000 });
+    const [written] = character.save("production.glb");
     sameBytes(written);
     const bound = engine.load(written);
     bound.bind({ resolution: 64 });
     sameBytes(bound.save("bound.glb")[0]);
-    for (const model of [scene, cloth, creature, bound]) model.free();
+    for (const model of [scene, cloth, character, bound]) model.free();
 });
 
 test("every format is read, and written files come back", () => {
@@ -82,7 +82,7 @@ test("every format is read, and written files come back", () => {
     assert.equal(skeleton.info().motions.length, 1);
     const alembic = engine.load(file("fuzz/corpus/abc/transforms.abc"));
     assert.deepEqual([alembic.info().format, alembic.info().clips[0].frameCount], ["Alembic", 3]);
-    assert.deepEqual(engine.formats.map(({ name }) => name).sort(), ["AMC", "ASF", "Alembic", "BVH", "MDD", "OBJ", "PC2", "PLY", "glTF"].sort());
+    assert.deepEqual(engine.formats.map(({ name }) => name).sort(), ["AMC", "ASF", "Alembic", "BVH", "FBX", "MDD", "OBJ", "PC2", "PLY", "glTF"].sort());
 });
 
 test("failures are the library's sentences", () => {
