@@ -104,7 +104,17 @@ bool px_fbx_is(const px_fbx_object *object, const char *name, const char *kind) 
     return object && px_text_is(object->node->name, name) && (!kind || px_text_is(object->kind, kind));
 }
 
-/* Connections are searched from the start: files have a few thousand, and each object is asked a few times. */
+/* Whether link l connects two objects that an earlier one connects already. */
+static bool is_repeated(const px_fbx *fbx, uint32_t l) {
+    const px_fbx_link *link = &fbx->links[l];
+    for (uint32_t e = 0; e < l; e++)
+        if (fbx->links[e].child == link->child && fbx->links[e].parent == link->parent && !fbx->links[e].property.data)
+            return true;
+    return false;
+}
+
+/* Connections are searched from the start: files have a few thousand, and each object is asked a few times. Repeated ones do not
+ * count: the objects behind one would come again and again. */
 px_fbx_object *px_fbx_next_child(const px_fbx *fbx, const px_fbx_object *parent, const char *name, const char *kind,
                                  const px_fbx_object *last) {
     bool found = last == NULL;
@@ -112,7 +122,7 @@ px_fbx_object *px_fbx_next_child(const px_fbx *fbx, const px_fbx_object *parent,
         const px_fbx_link *link = &fbx->links[l];
         if (link->parent != parent || link->property.data)
             continue;
-        if (found && px_fbx_is(link->child, name, kind))
+        if (found && px_fbx_is(link->child, name, kind) && !is_repeated(fbx, l))
             return link->child;
         found |= link->child == last;
     }
