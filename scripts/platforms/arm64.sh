@@ -7,4 +7,5 @@ qemu-user-static command -v qemu-aarch64-static
 '
 preset=arm64
 runner=(qemu-aarch64-static -L /usr/aarch64-linux-gnu)
+export PELT_ONE_THREAD=1 # see tests/same_bytes.sh
 platform "$@"

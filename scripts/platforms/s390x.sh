@@ -7,4 +7,5 @@ qemu-user-static command -v qemu-s390x-static
 '
 preset=s390x
 runner=(qemu-s390x-static -L /usr/s390x-linux-gnu)
+export PELT_ONE_THREAD=1 # see tests/same_bytes.sh
 platform "$@"
