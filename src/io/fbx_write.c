@@ -64,7 +64,7 @@ typedef struct connection {
 #define MATERIAL_ID(m) (INT64_C(2000000000) + (m))
 #define FIRST_ID       INT64_C(3000000000)
 /* Morphs are referred to by motions. */
-#define CHANNEL_ID(m) (INT64_C(8000000000) + (m))
+#define CHANNEL_ID(w, g, m) (INT64_C(8000000000) + (int64_t)(g) * (w)->model->morphs.morph_count + (m))
 
 /* A name, which may be missing. */
 static const char *text_or(const char *text) {
@@ -560,15 +560,14 @@ static bool moves_group(const pelt_morph *morph, const mesh_group *g) {
     return false;
 }
 
-/* A channel with one shape for each morph of the group. A morph of several groups is written with the first. */
-static pelt_result write_shapes(writer *w, const mesh_group *g, int64_t geometry_id, bool *written) {
+/* A channel with one shape for each morph that moves the group. */
+static pelt_result write_shapes(writer *w, const mesh_group *g, int64_t geometry_id) {
     static const double full = 100;
-    int64_t shapes_id = 0;
+    int64_t shapes_id = 0, group = g - w->groups;
     for (uint32_t m = 0; m < w->model->morphs.morph_count; m++) {
         const pelt_morph *morph = &w->model->morphs.morphs[m];
-        if (written[m] || !moves_group(morph, g))
+        if (!moves_group(morph, g))
             continue;
-        written[m] = true;
         if (!shapes_id) {
             shapes_id = ++w->last_id;
             begin_object(w, DEFORMER, "Deformer", shapes_id, w->model->mesh.parts[g->first].name, "Deformer",
@@ -577,7 +576,7 @@ static pelt_result write_shapes(writer *w, const mesh_group *g, int64_t geometry
             px_fbx_end(&w->out);
             link(w, shapes_id, geometry_id, NULL);
         }
-        begin_object(w, DEFORMER, "Deformer", CHANNEL_ID(m), morph->name, "SubDeformer", "BlendShapeChannel");
+        begin_object(w, DEFORMER, "Deformer", CHANNEL_ID(w, group, m), morph->name, "SubDeformer", "BlendShapeChannel");
         px_fbx_record_i32(&w->out, "Version", 100);
         px_fbx_begin(&w->out, "DeformPercent");
         px_fbx_f64(&w->out, morph->weight * 100.0);
@@ -587,8 +586,8 @@ static pelt_result write_shapes(writer *w, const mesh_group *g, int64_t geometry
         property_number(&w->out, "DeformPercent", "Number", "", "A", morph->weight * 100.0);
         px_fbx_end(&w->out);
         px_fbx_end(&w->out);
-        link(w, CHANNEL_ID(m), shapes_id, NULL);
-        PX_TRY(write_shape(w, g, morph, CHANNEL_ID(m)));
+        link(w, CHANNEL_ID(w, group, m), shapes_id, NULL);
+        PX_TRY(write_shape(w, g, morph, CHANNEL_ID(w, group, m)));
     }
     return PELT_OK;
 }
@@ -630,10 +629,9 @@ static const char *mesh_name(const writer *w, const char *name) {
 
 static pelt_result write_meshes(writer *w) {
     const pelt_mesh *mesh = &w->model->mesh;
-    bool *written = PX_NEW(w->arena, bool, w->model->morphs.morph_count);
     int64_t *skinned = PX_NEW(w->arena, int64_t, w->group_count);
     uint32_t skinned_count = 0;
-    if (!written || !skinned)
+    if (!skinned)
         return PELT_ERROR_MEMORY;
     for (uint32_t n = 0; n < w->group_count; n++) {
         mesh_group *g = &w->groups[n];
@@ -660,7 +658,7 @@ static pelt_result write_meshes(writer *w) {
             PX_TRY(write_skin(w, g, geometry_id));
             skinned[skinned_count++] = model_id;
         }
-        PX_TRY(write_shapes(w, g, geometry_id, written));
+        PX_TRY(write_shapes(w, g, geometry_id));
     }
     if (skinned_count)
         write_bind_pose(w, skinned, skinned_count);
@@ -756,8 +754,9 @@ static void write_weight_curves(writer *w, const sampled *s, float *values) {
                         s->motion->tracks[t].joint == w->model->morphs.morphs[m].joint;
         for (uint32_t k = 0; animated && k < s->frame_count; k++)
             values[k] = 100 * s->weights[(size_t)k * w->model->morphs.morph_count + m];
-        if (animated)
-            write_curve_node(w, s, "DeformPercent", component, 1, values, CHANNEL_ID(m), "DeformPercent");
+        for (uint32_t g = 0; animated && g < w->group_count; g++)
+            if (moves_group(&w->model->morphs.morphs[m], &w->groups[g]))
+                write_curve_node(w, s, "DeformPercent", component, 1, values, CHANNEL_ID(w, g, m), "DeformPercent");
     }
 }
 

@@ -173,4 +173,11 @@ err "bones many"
 run 1 decompose budget.obj budget.pc2 -o budget.glb --max-error 1inch
 run 1 decompose budget.obj budget.pc2 -o budget.glb --max-error 1% --budget 'bytes 2M'
 run 1 decompose budget.obj budget.pc2 -o budget.glb --max-error 1% --bones 4
+
+# FBX: corrections of a mesh in two parts move both.
+awk '/^f / { if (++n == 1) print "g one"; if (n == 200) print "g two" } { print }' budget.obj >two.obj
+for name in two.glb two.fbx; do
+    run 0 decompose two.obj budget.pc2 -o $name --bones 4 --iterations 6 --corrections 2 --transforms rigid --json $name.json
+done
+json two.fbx.json 'Math.abs(r.result.error_rms / JSON.parse(require("fs").readFileSync("two.glb.json")).result.error_rms - 1) < 1e-4'
 exit 0
