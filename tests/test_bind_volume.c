@@ -131,6 +131,41 @@ static void test_wave(void **state) {
     }
 }
 
+/* Beyond the joint of two bones, both are at the same distance. Their border is a plane, not what the last bits of the
+ * joint's position say. */
+static void test_wave_joint(void **state) {
+    (void)state;
+    enum { WIDTH = 24, COUNT = WIDTH * WIDTH * WIDTH };
+    static const uint32_t size[3] = {WIDTH, WIDTH, WIDTH};
+    static uint8_t cells[COUNT];
+    static uint32_t owners[COUNT];
+    static const float reach[2] = {100, 100};
+    memset(cells, 1, sizeof cells);
+    test_context test;
+    px_arena *arena = px_arena_create(test_begin(&test, 1));
+    px_bind_volume volume;
+    test_volume(&test, arena, size, cubes, cells, &volume);
+    for (int side = 0; side < 2; side++) {
+        float off = side ? 2e-5f : -2e-5f;
+        const px_bind_segment segments[] = {{{12.252f, 21.9f, 18}, {12.252f, 12.8265f, 12.3856f}, 0},
+                                            {{12.252f, 12.8265f + off, 12.3856f}, {12.252f, 3.2f, 11.76f}, 1}};
+        px_bind_wave wave;
+        bool seeded;
+        uint32_t changed = 0;
+        test_ok(&test, px_bind_wave_make(test.context, &volume, segments, reach, &wave));
+        for (uint32_t k = 0; k < 2; k++)
+            test_ok(&test, px_bind_wave_start(&wave, k, 1, 5, &seeded));
+        test_ok(&test, px_bind_wave_run(&wave));
+        for (uint32_t v = 0; v < COUNT; v++)
+            changed += side && wave.owners[v] != owners[v];
+        assert_in_range(changed, 0, 4);
+        memcpy(owners, wave.owners, sizeof owners);
+        px_bind_wave_free(&wave);
+    }
+    px_arena_destroy(arena);
+    test_end(&test);
+}
+
 /* ---- Bridges --------------------------------------------------------------------------------------------------- */
 
 /* A core and two concentric thin shells: with or without flooding, all voxels are reached, and only those of the shells
@@ -251,7 +286,7 @@ static void test_linear_field(void **state) {
             assert_float_equal((float)energy(&graph, field), (float)(all * share), (float)(1e-4 * all));
         }
         px_graph coarse;
-        uint32_t *groups;
+        px_graph_groups groups;
         test_ok(&test, px_graph_coarsen(arena, &graph, &places, &coarse, &groups));
         assert_int_equal(coarse.count, graph.count / 8);
         graph = coarse;
@@ -320,15 +355,15 @@ static void test_coarsen(void **state) {
         px_bind_volume volume;
         px_bind_bridges none = {0};
         px_graph fine, coarse;
-        uint32_t *groups;
+        px_graph_groups groups;
         random_cells(&random, size, test_random_real(&random, 0.1, 0.9), cells);
         test_volume(&test, arena, size, round % 2 ? boxes : cubes, cells, &volume);
         test_ok(&test, px_graph_of_voxels(arena, &volume, &none, &fine));
         uint16_t(*places)[3] = volume.voxels.cells;
         test_ok(&test, px_graph_coarsen(arena, &fine, &places, &coarse, &groups));
         divided += check_nodes(&fine, (const uint16_t(*)[3])volume.voxels.cells, &coarse, (const uint16_t(*)[3])places,
-                               groups);
-        check_edges(&fine, &coarse, groups);
+                               groups.of);
+        check_edges(&fine, &coarse, groups.of);
         px_arena_destroy(arena);
         test_end(&test);
     }
@@ -337,9 +372,9 @@ static void test_coarsen(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nearest), cmocka_unit_test(test_places),    cmocka_unit_test(test_wave),
-        cmocka_unit_test(test_nested),  cmocka_unit_test(test_scattered), cmocka_unit_test(test_linear_field),
-        cmocka_unit_test(test_coarsen),
+        cmocka_unit_test(test_nearest),      cmocka_unit_test(test_places),  cmocka_unit_test(test_wave),
+        cmocka_unit_test(test_wave_joint),   cmocka_unit_test(test_nested),  cmocka_unit_test(test_scattered),
+        cmocka_unit_test(test_linear_field), cmocka_unit_test(test_coarsen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

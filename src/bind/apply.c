@@ -93,6 +93,9 @@ static void read_fields(const weighing *w, size_t row, px_weight_sum *sum, px_we
     bool heat = px_bind_gives_weights(w->binding->fields.method);
     sum->count = lost->count = 0;
     for (uint32_t t = 0; t < s->target_count; t++) {
+        while (heat && t + 4 < s->target_count && /* most weights are 0 */
+               !((values[t] > 0) | (values[t + 1] > 0) | (values[t + 2] > 0) | (values[t + 3] > 0)))
+            t += 4;
         if (heat ? !(values[t] > 0) : !(values[t] < INFINITY))
             continue;
         double value = heat ? (double)values[t] : -(double)values[t];
@@ -208,8 +211,8 @@ static void find_idle(pelt_binding *b, const px_bind_settings *settings, const p
             b->idle[s->targets[t]] = PELT_BIND_EXCLUDED;
         else if (s->idle[s->targets[t]] == PELT_BIND_ACTIVE)
             b->idle[s->targets[t]] = PELT_BIND_OVERSHADOWED;
-    for (size_t e = 0; e < (size_t)table->row_count * table->capacity; e++)
-        if (table->weights[e] > 0)
+    for (size_t row = 0; row < table->row_count; row++) /* largest weights first */
+        for (size_t e = row * table->capacity; e < (row + 1) * table->capacity && table->weights[e] > 0; e++)
             b->idle[table->bones[e]] = PELT_BIND_ACTIVE;
 }
 

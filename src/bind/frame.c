@@ -71,7 +71,7 @@ static void turn_all(double v[3][3], float axes[3][3]) {
         for (int a = 0; a < 3; a++)
             sum += fabs(v[orders[k][a]][a]);
         order = sum > best ? k : order;
-        best = fmax(best, sum);
+        best = px_fmax(best, sum);
     }
     for (int a = 0; a < 2; a++) {
         const double *u = v[orders[order][a]];

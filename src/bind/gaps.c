@@ -19,6 +19,8 @@
 #define MIN_FACING       0.05 /* cosine between a normal and the direction to the other surface, at least */
 #define MAX_NEAR         256u /* triangles around a contact that are compared; of more, every second, third … */
 
+#define KNOWN_SLOTS 8192u /* a power of two */
+
 #define MAX_NORM 2.31 /* largest |n|₁ + |n|∞ of a unit vector: 4 / √3 */
 
 /* A triangle near a contact. */
@@ -36,6 +38,9 @@ typedef struct gap_search {
     double *ways;    /* [class] length of the path from the current triangle; INFINITY: not reached */
     uint32_t *queue; /* [class] reached classes */
     uint32_t queue_count;
+    /* [slot] Pairs of triangles that are no gap, (larger index << 32) + smaller one: found again at the next contacts.
+     * A pair may replace another one in its slot. */
+    uint64_t *known;
 } gap_search;
 
 /* ---- Distances --------------------------------------------------------------------------------------------------- */
@@ -190,28 +195,39 @@ static double apart(const candidate *a, const candidate *b) {
     return sqrt(sum) - a->radius - b->radius;
 }
 
+/* Whether two triangles cannot be a gap, at any contact: they do not face each other, or are near along the surface. */
+static bool is_no_gap(gap_search *s, const candidate *a, const candidate *b, const closest *c) {
+    if (!(c->distance > 0) || facing(a->normal, c) < MIN_FACING || facing(b->normal, c) > -MIN_FACING)
+        return true;
+    return is_near(s, a->triangle, b->triangle, px_fmax(MIN_DETOUR * s->diagonal, MIN_DETOUR_RATIO * c->distance));
+}
+
+static uint64_t *known_slot(const gap_search *s, uint64_t pair) {
+    return &s->known[pair * 0x9e3779b97f4a7c15u >> 32 & (KNOWN_SLOTS - 1)];
+}
+
 /* Compares a triangle with those after it in the list. */
 static void compare(gap_search *s, const candidate *near, uint32_t count, uint32_t n, px_bind_gap *gap) {
     const float *own[3], *other[3];
     corners_of(s, near[n].triangle, own);
     for (uint32_t m = n + 1; m < count; m++) {
-        if (apart(&near[n], &near[m]) >= MAX_NORM * gap->cell ||
-            share_corner(s->subject, near[n].triangle, near[m].triangle))
+        uint32_t a = near[n].triangle, b = near[m].triangle;
+        uint64_t pair = a > b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a, *slot = known_slot(s, pair);
+        if (*slot == pair || apart(&near[n], &near[m]) >= MAX_NORM * gap->cell || share_corner(s->subject, a, b))
             continue;
-        corners_of(s, near[m].triangle, other);
+        corners_of(s, b, other);
         closest c = triangle_distance(own, other);
-        if (!(c.distance > 0) || facing(near[n].normal, &c) < MIN_FACING || facing(near[m].normal, &c) > -MIN_FACING)
-            continue;
         double sum = 0, most = 0;
         for (int k = 0; k < 3; k++) {
             sum += fabs(c.between[k]) / c.distance;
             most = px_fmax(most, fabs(c.between[k]) / c.distance);
         }
         double cell = c.distance / (sum + most);
-        if (cell >= gap->cell)
+        if (!(cell < gap->cell))
             continue;
-        if (!is_near(s, near[n].triangle, near[m].triangle,
-                     px_fmax(MIN_DETOUR * s->diagonal, MIN_DETOUR_RATIO * c.distance)))
+        if (is_no_gap(s, &near[n], &near[m], &c))
+            *slot = pair;
+        else
             *gap = (px_bind_gap){c.distance, cell};
     }
 }
@@ -268,7 +284,8 @@ static pelt_result search(px_arena *arena, pelt_context *context, gap_search *s,
     s->diagonal = px_box(subject->positions, subject->classes.count, low, high);
     s->ways = PX_NEW(arena, double, subject->classes.count);
     s->queue = PX_NEW(arena, uint32_t, subject->classes.count);
-    if (!s->ways || !s->queue)
+    s->known = PX_NEW(arena, uint64_t, KNOWN_SLOTS);
+    if (!s->ways || !s->queue || !s->known)
         return PELT_ERROR_MEMORY;
     for (uint32_t i = 0; i < subject->classes.count; i++)
         s->ways[i] = INFINITY;

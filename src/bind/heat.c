@@ -18,29 +18,34 @@
 
 #define ANCHOR_WEIGHT       5.0f   /* c */
 #define LOOSE_ANCHOR_WEIGHT 1.0f   /* c while borders move */
-#define MAX_COARSE_NODES    60000u /* maximum size of the coarsest graph, on which borders move */
+#define MAX_BORDER_NODES    60000u /* maximum size of the graph on which borders move */
+#define MAX_COARSEST_NODES  2000u  /* maximum size of the coarsest graph */
 #define MIN_BONE_DISTANCE   0.5f   /* in cells: lower bound of distances in H */
 #define BONE_DISTANCE       1.5f   /* in cells: voxels closer to their bone keep it when borders move */
-#define TOLERANCE           1e-7   /* relative squared residual norm on the coarsest graph */
-#define FINE_STEPS          8u     /* iterations on the finer graphs, which have a good initial guess */
+#define TOLERANCE           1e-7 /* relative squared residual norm on the graph on which borders move, and coarser ones */
+#define FINE_STEPS          4u   /* iterations on the finer graphs, which have a good initial guess */
 #define MAX_STEPS           400u
 #define BLOCK               4u /* targets per parallel block; they share scratch buffers */
 
 /* ---- Weights ------------------------------------------------------------------------------------------------- */
 
-static pelt_result solve_target(const px_heat *h, uint32_t target, px_heat_scratch *s, size_t block) {
-    (void)block;
-    uint32_t coarsest = h->level_count - 1;
-    for (uint32_t at = h->level_count; at-- > 0;) {
+/* Solves on every level from the coarsest to `last`. `hold` scales H. */
+static void solve_levels(const px_heat *h, uint32_t target, uint32_t last, float hold, px_heat_scratch *s) {
+    for (uint32_t at = h->level_count; at-- > last;) {
         const px_heat_level *l = &h->levels[at];
         memset(s->x[at], 0, l->graph.count * sizeof(float));
-        px_heat_gather(h, at, target, 1, s);
+        px_heat_gather(h, at, target, hold, s);
         for (uint32_t k = 0; k < s->node_count; k++) {
             uint32_t i = s->nodes[k];
-            s->x[at][i] = at == coarsest ? s->b[i] / l->holds[i] : s->x[at + 1][l->groups[i]];
+            s->x[at][i] = at + 1 == h->level_count ? s->b[i] / (hold * l->holds[i]) : s->x[at + 1][l->groups.of[i]];
         }
-        px_heat_solve(l, 1, s, s->x[at], TOLERANCE, at == coarsest ? MAX_STEPS : FINE_STEPS);
+        px_heat_solve(l, hold, s, s->x[at], TOLERANCE, at >= h->border_level ? MAX_STEPS : FINE_STEPS);
     }
+}
+
+static pelt_result solve_target(const px_heat *h, uint32_t target, px_heat_scratch *s, size_t block) {
+    (void)block;
+    solve_levels(h, target, 0, 1, s);
     px_bind_sample(&h->sampler, target, s->x[0], 1, h->fields->values);
     return px_bind_keep_field(h->context, h->fields, target, s->x[0], 1, s->nodes, s->node_count);
 }
@@ -85,14 +90,8 @@ static pelt_result weights_block(void *user, size_t first, size_t count, size_t 
 /* ---- Borders ------------------------------------------------------------------------------------------------- */
 
 static pelt_result contend(const px_heat *h, uint32_t target, px_heat_scratch *s, size_t block) {
-    uint32_t at = h->level_count - 1;
-    const px_heat_level *l = &h->levels[at];
-    const float hold = LOOSE_ANCHOR_WEIGHT / ANCHOR_WEIGHT;
-    memset(s->x[at], 0, l->graph.count * sizeof(float));
-    px_heat_gather(h, at, target, hold, s);
-    for (uint32_t k = 0; k < s->node_count; k++)
-        s->x[at][s->nodes[k]] = s->b[s->nodes[k]] / (hold * l->holds[s->nodes[k]]);
-    px_heat_solve(l, hold, s, s->x[at], TOLERANCE, MAX_STEPS);
+    uint32_t at = h->border_level;
+    solve_levels(h, target, at, LOOSE_ANCHOR_WEIGHT / ANCHOR_WEIGHT, s);
     for (uint32_t k = 0; k < s->node_count; k++) {
         uint32_t i = s->nodes[k];
         if (s->x[at][i] > h->strongest[block][i]) {
@@ -121,7 +120,7 @@ void px_heat_sort_labels(px_heat *h) {
 /* If the winner of a node is not its majority target, the majority's voxels in the node change to the winner, except
  * those next to their bone. */
 static pelt_result move_borders(px_heat *h) {
-    uint32_t at = h->level_count - 1, nodes = h->levels[at].graph.count;
+    uint32_t at = h->border_level, nodes = h->levels[at].graph.count;
     size_t blocks = px_block_count(h->subject->target_count, BLOCK);
     h->strongest = PX_NEW(h->arena, float *, blocks);
     h->winners = PX_NEW(h->arena, uint32_t *, blocks);
@@ -167,17 +166,26 @@ static pelt_result move_borders(px_heat *h) {
 
 static pelt_result measure_level(px_heat *h, uint32_t at) {
     px_heat_level *l = &h->levels[at];
-    l->degrees = PX_NEW(h->arena, float, l->graph.count);
     l->holds = PX_NEW(h->arena, float, l->graph.count);
-    if (!l->degrees || !l->holds)
+    if (!l->holds)
         return PELT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < l->graph.count; i++)
-        for (uint32_t e = l->graph.firsts[i]; e < l->graph.firsts[i + 1]; e++)
-            l->degrees[i] += l->graph.weights[e];
+    PX_TRY(px_heat_level_edges(h->arena, l));
     if (at == 0)
         memcpy(l->holds, h->holds, l->graph.count * sizeof *l->holds);
     for (uint32_t i = 0; at > 0 && i < h->levels[at - 1].graph.count; i++)
-        l->holds[h->levels[at - 1].groups[i]] += h->levels[at - 1].holds[i];
+        l->holds[h->levels[at - 1].groups.of[i]] += h->levels[at - 1].holds[i];
+    return PELT_OK;
+}
+
+/* Sets voxel_node of a level. */
+static pelt_result place_voxels(px_heat *h, uint32_t at) {
+    const px_heat_level *fine = &h->levels[at - 1];
+    uint32_t count = h->levels[0].graph.count, *nodes = fine->groups.of;
+    if (at > 1 && !(nodes = PX_NEW(h->arena, uint32_t, count)))
+        return PELT_ERROR_MEMORY;
+    for (uint32_t v = 0; v < count && at > 1; v++)
+        nodes[v] = fine->groups.of[fine->voxel_node[v]];
+    h->levels[at].voxel_node = nodes;
     return PELT_OK;
 }
 
@@ -187,9 +195,12 @@ static pelt_result make_levels(px_heat *h, const px_bind_volume *volume, const p
     PX_TRY(measure_level(h, 0));
     h->level_count = 1;
     while (h->level_count < PX_HEAT_LEVELS &&
-           (h->level_count == 1 || h->levels[h->level_count - 1].graph.count > MAX_COARSE_NODES)) {
-        px_heat_level *fine = &h->levels[h->level_count - 1];
-        PX_TRY(px_graph_coarsen(h->arena, &fine->graph, &cells, &h->levels[h->level_count].graph, &fine->groups));
+           (h->level_count == 1 || h->levels[h->level_count - 1].graph.count > MAX_COARSEST_NODES)) {
+        px_heat_level *fine = &h->levels[h->level_count - 1], *coarse = fine + 1;
+        if (fine->graph.count > MAX_BORDER_NODES)
+            h->border_level = h->level_count;
+        PX_TRY(px_graph_coarsen(h->arena, &fine->graph, &cells, &coarse->graph, &fine->groups));
+        PX_TRY(place_voxels(h, h->level_count));
         PX_TRY(measure_level(h, h->level_count++));
     }
     return PELT_OK;

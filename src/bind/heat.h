@@ -5,13 +5,17 @@
 
 #include "bind/bind.h"
 
-#define PX_HEAT_LEVELS 4u
+#define PX_HEAT_LEVELS 7u
 
 typedef struct px_heat_level {
     px_graph graph;
-    float *degrees;   /* [node] sum of the weights of its edges */
-    float *holds;     /* [node] H */
-    uint32_t *groups; /* [node] node of the next coarser level; NULL on the coarsest */
+    float *degrees;             /* [node] sum of the weights of its edges */
+    float *holds;               /* [node] H */
+    px_graph_groups groups;     /* of the next coarser level; empty on the coarsest */
+    const uint32_t *voxel_node; /* [voxel] node that contains it; NULL on level 0: the voxel itself */
+    /* [node] It and the next nodes, up to this many, have six edges each, with the same weights to nodes at the same
+     * distance in memory: interior voxels of a row. 0: it has other edges. */
+    uint8_t *alike;
 } px_heat_level;
 
 typedef struct px_heat {
@@ -20,6 +24,7 @@ typedef struct px_heat {
     const px_bind_subject *subject;
     px_heat_level levels[PX_HEAT_LEVELS];
     uint32_t level_count;
+    uint32_t border_level;  /* on which borders move and the solution has its full accuracy */
     float *holds;           /* [voxel] H */
     float *distances;       /* [voxel] to its bone, in cells */
     uint32_t *labels;       /* [voxel] target that it belongs to */
@@ -35,29 +40,38 @@ typedef struct px_heat {
     struct px_heat_scratch *idle;
 } px_heat;
 
+/* Consecutive nodes [first, end). */
+typedef struct px_heat_run {
+    uint32_t first, end;
+} px_heat_run;
+
 /* Scratch buffers of the solver. Vectors are 0 outside of the current nodes, so that edges leading out need no
  * check. */
 typedef struct px_heat_scratch {
     float *x[PX_HEAT_LEVELS];
     float *b, *r, *p, *ap, *faded;
+    float *diagonal, *inverse; /* of L + H; 1 / diagonal */
     uint8_t *marks;
     uint32_t *nodes, *queue;
     uint32_t node_count;
+    px_heat_run *runs; /* the nodes as runs */
+    uint32_t run_count;
     px_arena *arena;
     struct px_heat_scratch *next;
 } px_heat_scratch;
 
 pelt_result px_heat_scratch_make(const px_heat *h, px_arena *arena, px_heat_scratch *s);
+/* Allocates and computes `degrees` and `alike` of a level from its graph. */
+pelt_result px_heat_level_edges(px_arena *arena, px_heat_level *level);
 /* Counting sort of the voxels by label. */
 void px_heat_sort_labels(px_heat *h);
 /* The node of level `at` that contains a voxel. */
 static inline uint32_t px_heat_node(const px_heat *h, uint32_t at, uint32_t voxel) {
-    for (uint32_t n = 0; n < at; n++)
-        voxel = h->levels[n].groups[voxel];
-    return voxel;
+    return h->levels[at].voxel_node ? h->levels[at].voxel_node[voxel] : voxel;
 }
-/* Builds a target's right-hand side H p on a level and lists, ascending, the nodes close enough for a weight that is
- * not negligible. `hold` scales H. */
+/* Builds a target's right-hand side H p on a level and lists, ascending, the nodes whose weight is not negligible: on
+ * the coarsest level those close enough, on others those with such a weight in the solution x of the next coarser one,
+ * whose nodes are the current ones. `hold` scales H. */
 void px_heat_gather(const px_heat *h, uint32_t at, uint32_t target, float hold, px_heat_scratch *s);
 /* Conjugate gradients for x on these nodes, with x as initial guess, until the squared preconditioned
  * residual norm is `tolerance` times that of the right-hand side, or for `most` iterations. */

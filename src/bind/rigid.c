@@ -13,7 +13,7 @@
 #include <math.h>
 
 #define MAX_ACCESSORY_SIZE  0.3  /* of the mesh's diagonal */
-#define MIN_ACCESSORY_SHARE 0.8  /* of a shell's mean weights */
+#define MIN_ACCESSORY_SHARE 0.75 /* of a shell's mean weights */
 #define MAX_NEAREST_SIZE    0.1  /* of the mesh's diagonal */
 #define MAX_RADIUS_SPREAD   0.1  /* standard deviation / mean of the distances from the joint or from the centre */
 #define MAX_SMALL_RATIO     0.5  /* fraction of the rows in small shells: with more, the surface consists of them */
@@ -196,7 +196,9 @@ pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *b, const p
     for (uint32_t n = 0; n < b->shell_count; n++) {
         uint32_t count = firsts[n + 1] - firsts[n];
         shells[n].size = diagonal(&boxes[n]);
-        shells[n].joint = strongest(table, items + firsts[n], count, sums, &shells[n].share);
+        shells[n].joint = PELT_NONE;
+        if (shells[n].size < px_fmax(MAX_MACHINE_PART, MAX_ACCESSORY_SIZE) * whole) /* others bend anyway */
+            shells[n].joint = strongest(table, items + firsts[n], count, sums, &shells[n].share);
         small += shells[n].size < MAX_NEAREST_SIZE * whole ? count : 0;
     }
     bool machine = is_machine(shells, firsts, b->shell_count, whole);

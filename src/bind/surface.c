@@ -74,12 +74,11 @@ static pelt_result make_level(px_heat *h, const px_bind_volume *volume, const px
                           .firsts = PX_NEW(h->arena, uint32_t, (size_t)count + 1),
                           .to = edges.items,
                           .weights = PX_NEW(h->arena, float, edges.offsets[count])};
-    l->degrees = PX_NEW(h->arena, float, count);
     h->holds = l->holds = PX_NEW(h->arena, float, count);
     h->labels = PX_NEW(h->arena, uint32_t, count);
     h->label_voxels = PX_NEW(h->arena, uint32_t, count);
     h->label_firsts = PX_NEW(h->arena, uint32_t, (size_t)s->target_count + 1);
-    if (!areas || !l->graph.firsts || !l->graph.weights || !l->degrees || !l->holds || !h->labels || !h->label_voxels ||
+    if (!areas || !l->graph.firsts || !l->graph.weights || !l->holds || !h->labels || !h->label_voxels ||
         !h->label_firsts)
         return PELT_ERROR_MEMORY;
     for (uint32_t i = 0; i <= count; i++)
@@ -90,9 +89,9 @@ static pelt_result make_level(px_heat *h, const px_bind_volume *volume, const px
         find_nearest(h, volume, bones, i);
         l->holds[i] *= px_fmaxf(areas[i], 1e-3f);
         for (uint32_t e = l->graph.firsts[i]; e < l->graph.firsts[i + 1]; e++)
-            l->degrees[i] += l->graph.weights[e] += 1e-6f; /* edges stay connections */
+            l->graph.weights[e] += 1e-6f; /* edges stay connections */
     }
-    return PELT_OK;
+    return px_heat_level_edges(h->arena, l);
 }
 
 static pelt_result run(px_heat *h, const px_bind_volume *volume, const px_bind_bones *bones) {

@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-#define MAX_DECAY_LENGTHS 6.0f /* weights beyond this many decay lengths are negligible: e⁻⁶ */
+#define MAX_DECAY_LENGTHS 6.0f  /* weights beyond this many decay lengths are negligible: e⁻⁶ */
+#define MIN_WEIGHT        1e-3f /* so are nodes whose weight on the next coarser graph is below this */
 
 pelt_result px_heat_scratch_make(const px_heat *h, px_arena *arena, px_heat_scratch *s) {
     size_t count = h->levels[0].graph.count;
@@ -13,31 +14,55 @@ pelt_result px_heat_scratch_make(const px_heat *h, px_arena *arena, px_heat_scra
     s->p = PX_NEW(arena, float, count);
     s->ap = PX_NEW(arena, float, count);
     s->faded = PX_NEW(arena, float, count);
+    s->diagonal = PX_NEW(arena, float, count);
+    s->inverse = PX_NEW(arena, float, count);
     s->marks = PX_NEW(arena, uint8_t, count);
     s->nodes = PX_NEW(arena, uint32_t, count);
     s->queue = PX_NEW(arena, uint32_t, count);
+    s->runs = PX_NEW(arena, px_heat_run, count / 2 + 1);
     for (uint32_t n = 0; n < h->level_count; n++)
         if (!(s->x[n] = PX_NEW(arena, float, h->levels[n].graph.count)))
             return PELT_ERROR_MEMORY;
-    return s->b && s->r && s->p && s->ap && s->faded && s->marks && s->nodes && s->queue ? PELT_OK : PELT_ERROR_MEMORY;
+    bool vectors = s->b && s->r && s->p && s->ap && s->faded && s->diagonal && s->inverse;
+    return vectors && s->marks && s->nodes && s->queue && s->runs ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-void px_heat_gather(const px_heat *h, uint32_t at, uint32_t target, float hold, px_heat_scratch *s) {
-    const px_heat_level *l = &h->levels[at];
-    uint32_t end = 0, lowest = UINT32_MAX, highest = 0;
-    for (uint32_t k = h->label_firsts[target]; k < h->label_firsts[target + 1]; k++) {
-        uint32_t voxel = h->label_voxels[k], node = px_heat_node(h, at, voxel);
-        s->b[node] += hold * h->holds[voxel];
-        if (s->marks[node])
-            continue;
-        s->marks[node] = 1;
-        s->faded[node] = 0;
-        s->queue[end++] = node;
+/* Whether nodes i and i + 1 have six edges each with the same weights, the second's to the nodes after the first's. */
+static bool continues(const px_graph *g, uint32_t i) {
+    const uint32_t *a = g->to + g->firsts[i], *b = g->to + g->firsts[i + 1];
+    bool same = g->firsts[i + 1] - g->firsts[i] == 6 && g->firsts[i + 2] - g->firsts[i + 1] == 6;
+    for (uint32_t e = 0; e < 6 && same; e++)
+        same = b[e] == a[e] + 1 && g->weights[g->firsts[i] + e] == g->weights[g->firsts[i + 1] + e];
+    return same;
+}
+
+pelt_result px_heat_level_edges(px_arena *arena, px_heat_level *level) {
+    const px_graph *g = &level->graph;
+    level->degrees = PX_NEW(arena, float, g->count);
+    level->alike = PX_NEW(arena, uint8_t, g->count);
+    if (!level->degrees || !level->alike)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t i = g->count; i-- > 0;) {
+        for (uint32_t e = g->firsts[i]; e < g->firsts[i + 1]; e++)
+            level->degrees[i] += g->weights[e];
+        if (i + 1 < g->count && continues(g, i))
+            level->alike[i] = level->alike[i + 1] ? (uint8_t)(level->alike[i + 1] + (level->alike[i + 1] < 255)) : 2;
     }
-    for (uint32_t k = 0; k < end; k++) {
+    return PELT_OK;
+}
+
+static void mark_node(px_heat_scratch *s, uint32_t node) {
+    if (s->marks[node])
+        return;
+    s->marks[node] = 1;
+    s->faded[node] = 0;
+    s->queue[s->node_count++] = node;
+}
+
+/* Marks the nodes around the marked ones, up to MAX_DECAY_LENGTHS away. */
+static void mark_near(const px_heat_level *l, float hold, px_heat_scratch *s) {
+    for (uint32_t k = 0; k < s->node_count; k++) {
         uint32_t node = s->queue[k];
-        lowest = node < lowest ? node : lowest;
-        highest = node > highest ? node : highest;
         if (s->faded[node] > MAX_DECAY_LENGTHS)
             continue;
         for (uint32_t e = l->graph.firsts[node]; e < l->graph.firsts[node + 1]; e++) {
@@ -46,59 +71,156 @@ void px_heat_gather(const px_heat *h, uint32_t at, uint32_t target, float hold, 
                 continue;
             s->marks[next] = 1;
             s->faded[next] = s->faded[node] + sqrtf(hold * l->holds[next] / l->graph.weights[e]);
-            s->queue[end++] = next;
+            s->queue[s->node_count++] = next;
         }
     }
-    s->node_count = 0;
-    for (uint32_t node = lowest; end && node <= highest; node++)
+}
+
+/* Lists the marked nodes, ascending, and clears the marks. */
+static void list_marked(px_heat_scratch *s) {
+    uint32_t lowest = UINT32_MAX, highest = 0, count = s->node_count;
+    for (uint32_t k = 0; k < count; k++) {
+        lowest = s->queue[k] < lowest ? s->queue[k] : lowest;
+        highest = s->queue[k] > highest ? s->queue[k] : highest;
+    }
+    s->node_count = s->run_count = 0;
+    for (uint32_t node = lowest; count && node <= highest; node++)
         if (s->marks[node]) {
             s->marks[node] = 0;
+            if (s->run_count == 0 || s->runs[s->run_count - 1].end != node)
+                s->runs[s->run_count++].first = node;
+            s->runs[s->run_count - 1].end = node + 1;
             s->nodes[s->node_count++] = node;
         }
 }
 
-/* out = (L + H) in, on the current nodes; returns in·out. */
-static double multiply(const px_heat_level *l, float hold, const px_heat_scratch *s, const float *in, float *out) {
-    double dot = 0;
-    for (uint32_t k = 0; k < s->node_count; k++) {
-        uint32_t i = s->nodes[k];
-        float sum = (l->degrees[i] + hold * l->holds[i]) * in[i];
-        for (uint32_t e = l->graph.firsts[i]; e < l->graph.firsts[i + 1]; e++)
-            sum -= l->graph.weights[e] * in[l->graph.to[e]];
-        out[i] = sum;
-        dot += (double)sum * in[i];
+void px_heat_gather(const px_heat *h, uint32_t at, uint32_t target, float hold, px_heat_scratch *s) {
+    const px_heat_level *l = &h->levels[at];
+    uint32_t coarse_count = s->node_count;
+    s->node_count = 0;
+    for (uint32_t k = h->label_firsts[target]; k < h->label_firsts[target + 1]; k++) {
+        uint32_t voxel = h->label_voxels[k], node = px_heat_node(h, at, voxel);
+        s->b[node] += hold * h->holds[voxel];
+        mark_node(s, node);
     }
-    return dot;
+    if (at + 1 == h->level_count)
+        mark_near(l, hold, s);
+    for (uint32_t k = 0; k < coarse_count && at + 1 < h->level_count; k++) {
+        uint32_t group = s->nodes[k];
+        if (s->x[at + 1][group] >= MIN_WEIGHT)
+            for (uint32_t m = l->groups.firsts[group]; m < l->groups.firsts[group + 1]; m++)
+                mark_node(s, l->groups.members[m]);
+    }
+    list_marked(s);
 }
 
-/* Conjugate gradients with Jacobi (diagonal) preconditioner. Leaves b and p zero on all nodes for the next call. */
+/* ---- Vectors --------------------------------------------------------------------------------------------------- */
+
+#define LANES 4u
+typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias)); /* any address */
+typedef double sums __attribute__((vector_size(8 * LANES)));
+#define AT(place)     (*(lanes *)(place))
+#define FROM(place)   (*(const lanes *)(place))
+#define WIDE(four)    __builtin_convertvector(four, sums)
+#define TOTAL(values) (((values)[0] + (values)[1]) + ((values)[2] + (values)[3]))
+
+/* One row of out = (L + H) in; returns its share of in·out. */
+static double multiply_node(const px_graph *g, const float *diagonal, uint32_t i, const float *in, float *out) {
+    float sum = diagonal[i] * in[i];
+    for (uint32_t e = g->firsts[i]; e < g->firsts[i + 1]; e++)
+        sum -= g->weights[e] * in[g->to[e]];
+    out[i] = sum;
+    return (double)sum * in[i];
+}
+
+/* Rows [i, i + count) of nodes that are alike; count is a multiple of LANES. Adds their shares to *dots. */
+static void multiply_alike(const px_graph *g, const float *diagonal, uint32_t i, uint32_t count, const float *in,
+                           float *out, sums *dots) {
+    const uint32_t *to = g->to + g->firsts[i];
+    const float *w = g->weights + g->firsts[i];
+    for (uint32_t k = 0; k < count; k += LANES) {
+        lanes own = FROM(in + i + k), sum = FROM(diagonal + i + k) * own;
+        for (uint32_t e = 0; e < 6; e++)
+            sum -= w[e] * FROM(in + to[e] + k);
+        AT(out + i + k) = sum;
+        *dots += WIDE(sum) * WIDE(own);
+    }
+}
+
+/* out = (L + H) in, on the current nodes; returns in·out. */
+static double multiply(const px_heat_level *l, const px_heat_scratch *s, const float *in, float *out) {
+    double dot = 0;
+    sums dots = {0};
+    for (uint32_t r = 0; r < s->run_count; r++)
+        for (uint32_t i = s->runs[r].first, end = s->runs[r].end; i < end;) {
+            uint32_t count = l->alike[i] < end - i ? l->alike[i] : end - i;
+            if (count < LANES) {
+                dot += multiply_node(&l->graph, s->diagonal, i++, in, out);
+                continue;
+            }
+            count -= count % LANES;
+            multiply_alike(&l->graph, s->diagonal, i, count, in, out, &dots);
+            i += count;
+        }
+    return dot + TOTAL(dots);
+}
+
+/* x += length p, r −= length ap; returns the squared preconditioned norm of r. */
+static double advance(const px_heat_scratch *s, float length, float *x) {
+    double norm = 0;
+    sums norms = {0};
+    for (uint32_t n = 0; n < s->run_count; n++) {
+        uint32_t i = s->runs[n].first, end = s->runs[n].end;
+        for (; i + LANES <= end; i += LANES) {
+            lanes r = FROM(s->r + i) - length * FROM(s->ap + i);
+            AT(x + i) += length * FROM(s->p + i);
+            AT(s->r + i) = r;
+            norms += WIDE(r) * WIDE(r * FROM(s->inverse + i));
+        }
+        for (; i < end; i++) {
+            x[i] += length * s->p[i];
+            s->r[i] -= length * s->ap[i];
+            norm += (double)s->r[i] * (s->r[i] * s->inverse[i]);
+        }
+    }
+    return norm + TOTAL(norms);
+}
+
+/* p = r / diagonal + turn p: the next direction. */
+static void turn_direction(const px_heat_scratch *s, float turn) {
+    for (uint32_t n = 0; n < s->run_count; n++) {
+        uint32_t i = s->runs[n].first, end = s->runs[n].end;
+        for (; i + LANES <= end; i += LANES)
+            AT(s->p + i) = FROM(s->r + i) * FROM(s->inverse + i) + turn * FROM(s->p + i);
+        for (; i < end; i++)
+            s->p[i] = s->r[i] * s->inverse[i] + turn * s->p[i];
+    }
+}
+
+/* ---- Conjugate gradients --------------------------------------------------------------------------------------- */
+
+/* With Jacobi (diagonal) preconditioner. Leaves b and p zero on all nodes for the next call. */
 void px_heat_solve(const px_heat_level *l, float hold, px_heat_scratch *s, float *x, double tolerance, uint32_t most) {
     double energy = 0, least = 0;
-    multiply(l, hold, s, x, s->ap);
     for (uint32_t k = 0; k < s->node_count; k++) {
         uint32_t i = s->nodes[k];
-        float inverse = 1 / (l->degrees[i] + hold * l->holds[i]);
+        s->diagonal[i] = l->degrees[i] + hold * l->holds[i];
+        s->inverse[i] = 1 / s->diagonal[i];
+    }
+    multiply(l, s, x, s->ap);
+    for (uint32_t k = 0; k < s->node_count; k++) {
+        uint32_t i = s->nodes[k];
         s->r[i] = s->b[i] - s->ap[i];
-        s->p[i] = inverse * s->r[i];
+        s->p[i] = s->inverse[i] * s->r[i];
         energy += (double)s->r[i] * s->p[i];
-        least += (double)s->b[i] * s->b[i] * inverse;
+        least += (double)s->b[i] * s->b[i] * s->inverse[i];
     }
     least *= tolerance;
     for (uint32_t step = 0; step < most && energy > least; step++) {
-        double curvature = multiply(l, hold, s, s->p, s->ap), before = energy;
-        float length = (float)(energy / curvature);
-        energy = 0;
-        for (uint32_t k = 0; k < s->node_count; k++) {
-            uint32_t i = s->nodes[k];
-            x[i] += length * s->p[i];
-            s->r[i] -= length * s->ap[i];
-            energy += (double)s->r[i] * s->r[i] / (l->degrees[i] + hold * l->holds[i]);
-        }
-        float turn = (float)(energy / before);
-        for (uint32_t k = 0; k < s->node_count; k++) {
-            uint32_t i = s->nodes[k];
-            s->p[i] = s->r[i] / (l->degrees[i] + hold * l->holds[i]) + turn * s->p[i];
-        }
+        double curvature = multiply(l, s, s->p, s->ap), before = energy;
+        energy = advance(s, (float)(energy / curvature), x);
+        if (step + 1 < most)
+            turn_direction(s, (float)(energy / before));
     }
     for (uint32_t k = 0; k < s->node_count; k++)
         s->b[s->nodes[k]] = s->p[s->nodes[k]] = 0;

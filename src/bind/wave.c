@@ -12,6 +12,8 @@ enum { WAVE_FINAL = 1, WAVE_SEES = 2 };
 #define REACH_FACTOR  1.2f  /* distances up to this multiple of a bone's reach are not penalized … */
 #define LEAN_PENALTY  0.03f /* maximum relative increase of keys: along the bone rather than beside it */
 #define BEYOND_FACTOR 4.0f  /* … beyond it they grow by this factor */
+#define NEXT_CENTRE   1.01f /* in cells: the centre of the next voxel, whatever the rounding */
+#define SAME_POINT    0.01f /* in cells: bones whose distance is less than this meet */
 #define MIN_INSIDE    0.25f /* share of a bone inside the volume: below it the bone counts as outside */
 
 /* ---- Heap -------------------------------------------------------------------------------------------------- */
@@ -114,13 +116,18 @@ static bool sees(const px_bind_wave *w, uint32_t from, const float centre[3], co
         way[c] = nearest[c] - centre[c];
         longest = px_fmaxf(longest, fabsf(way[c]));
     }
-    if (longest <= 1)
+    if (longest <= NEXT_CENTRE)
         return true;
     for (int c = 0; c < 3; c++)
         way[c] = centre[c] + way[c] / longest;
     uint32_t next = px_bind_voxel(w->volume, way);
-    return next == from ||
-           (next != PELT_NONE && w->states[next] == (WAVE_FINAL | WAVE_SEES) && w->owners[next] == w->owners[from]);
+    if (next == from)
+        return true;
+    if (next == PELT_NONE || w->states[next] != (WAVE_FINAL | WAVE_SEES))
+        return false;
+    float unused[3]; /* a voxel that sees a bone which meets this one at `nearest`, a joint, sees that point */
+    return w->owners[next] == w->owners[from] ||
+           px_bind_segment_distance(&w->segments[w->owners[next]], w->volume->step, nearest, unused) < SAME_POINT;
 }
 
 /* The smaller distance of the two neighbours along an axis that are final and belong to the same bone; else
@@ -166,11 +173,22 @@ static float eikonal(const px_bind_wave *w, uint32_t voxel, uint32_t target) {
     return (float)x;
 }
 
-static pelt_result relax(px_bind_wave *w, uint32_t from, uint32_t voxel) {
+/* Offers the straight distance to a voxel with a line of sight. */
+static pelt_result offer_seen(px_bind_wave *w, uint32_t voxel, uint32_t segment) {
+    float centre[3], nearest[3];
+    centre_of(w->volume, voxel, centre);
+    float distance = px_bind_segment_distance(&w->segments[segment], w->volume->step, centre, nearest);
+    float key = key_of(w, segment, distance) * lean(w, segment, centre, nearest, distance);
+    return offer_key(w, voxel, key, distance, segment, true);
+}
+
+/* Offers a distance to a neighbour of `from`, whose centre is at `centre`. */
+static pelt_result relax(px_bind_wave *w, uint32_t from, uint32_t voxel, const float centre[3]) {
     uint32_t segment = w->owners[from];
+    if ((w->states[from] & w->states[voxel] & WAVE_SEES) && w->owners[voxel] == segment)
+        return PELT_OK; /* it has this distance */
     if (w->states[from] & WAVE_SEES) {
-        float centre[3], nearest[3];
-        centre_of(w->volume, voxel, centre);
+        float nearest[3];
         float distance = px_bind_segment_distance(&w->segments[segment], w->volume->step, centre, nearest);
         if (sees(w, from, centre, nearest)) {
             float key = key_of(w, segment, distance) * lean(w, segment, centre, nearest, distance);
@@ -226,10 +244,20 @@ pelt_result px_bind_wave_run(px_bind_wave *wave) {
         if ((wave->states[voxel] & WAVE_FINAL) || entry != entry_of(wave->keys[voxel], voxel))
             continue;
         wave->states[voxel] |= WAVE_FINAL;
+        if (wave->heap_count) { /* probably next */
+            __builtin_prefetch(wave->volume->neighbours[(uint32_t)wave->heap[0]]);
+            __builtin_prefetch(wave->volume->voxels.cells[(uint32_t)wave->heap[0]]);
+        }
+        float centre[3];
+        centre_of(wave->volume, voxel, centre);
         for (int k = 0; k < 6; k++) {
             uint32_t next = wave->volume->neighbours[voxel][k];
-            if (next != PELT_NONE && !(wave->states[next] & WAVE_FINAL))
-                PX_TRY(relax(wave, voxel, next));
+            if (next == PELT_NONE || (wave->states[next] & WAVE_FINAL))
+                continue;
+            float own = centre[k / 2];
+            centre[k / 2] += k % 2 ? 1.0f : -1.0f;
+            PX_TRY(relax(wave, voxel, next, centre));
+            centre[k / 2] = own;
         }
         if (wave->crossings)
             PX_TRY(cross(wave, voxel));
@@ -279,7 +307,7 @@ typedef struct start {
 static pelt_result start_at(void *user, uint32_t voxel, float distance) {
     start *s = user;
     s->seeded = true;
-    return offer(s->wave, voxel, distance, s->segment, s->sees);
+    return s->sees ? offer_seen(s->wave, voxel, s->segment) : offer(s->wave, voxel, distance, s->segment, false);
 }
 
 pelt_result px_bind_wave_start(px_bind_wave *wave, uint32_t first, uint32_t count, float most, bool *seeded) {

@@ -55,16 +55,17 @@ static pelt_result make_cells(pelt_context *context, px_arena *arena, const px_l
     memcpy(out->origin, pieces.grid.origin, sizeof out->origin);
     for (uint32_t fine = PX_LATTICE_FINE; fine > 1; fine /= 2) {
         px_graph coarse;
-        uint32_t *groups, count = out->graph.count;
+        px_graph_groups groups;
+        uint32_t count = out->graph.count;
         const uint16_t(*places)[3] = (const uint16_t(*)[3])out->places;
         PX_TRY(px_graph_coarsen(arena, &out->graph, &out->places, &coarse, &groups));
         out->graph = coarse;
         if (fine > 2)
-            PX_TRY(gather_fills(arena, count, coarse.count, groups, &pieces.fills));
+            PX_TRY(gather_fills(arena, count, coarse.count, groups.of, &pieces.fills));
         else
-            PX_TRY(fill_cells(arena, count, places, groups, pieces.fills, out));
+            PX_TRY(fill_cells(arena, count, places, groups.of, pieces.fills, out));
         for (uint32_t i = 0; i < source->vertex_count; i++)
-            out->vertex_cells[i] = groups[out->vertex_cells[i]];
+            out->vertex_cells[i] = groups.of[out->vertex_cells[i]];
     }
     return PELT_OK;
 }

@@ -59,7 +59,7 @@ static void join_edges(const px_graph *fine, const uint32_t *groups, const uint3
 }
 
 pelt_result px_graph_coarsen(px_arena *arena, const px_graph *fine, uint16_t (**cells)[3], px_graph *coarse,
-                             uint32_t **groups_out) {
+                             px_graph_groups *out) {
     uint32_t *groups = PX_NEW(arena, uint32_t, fine->count), *leaders = PX_NEW(arena, uint32_t, fine->count);
     uint32_t *firsts = PX_NEW(arena, uint32_t, (size_t)fine->count + 1);
     *coarse = (px_graph){0};
@@ -85,6 +85,6 @@ pelt_result px_graph_coarsen(px_arena *arena, const px_graph *fine, uint16_t (**
         return PELT_ERROR_MEMORY;
     join_edges(fine, groups, firsts, leaders, edge_of, coarse);
     *cells = coarse_cells;
-    *groups_out = groups;
+    *out = (px_graph_groups){groups, firsts, leaders};
     return PELT_OK;
 }
