@@ -10,15 +10,12 @@
 static double linear_value(const px_fit *fit, size_t i, size_t j) {
     const double *v = fit->now.rest + 3 * i;
     const float *c = fit->coords + i * fit->dimension;
-    double sum = 0;
-    for (size_t r = 0; r < 4; r++) {
-        const double *row = fit->now.reduced + (4 * j + r) * fit->dimension;
-        double dot = 0;
-        for (size_t e = 0; e < fit->dimension; e++)
-            dot += row[e] * (double)c[e];
-        sum += (r < 3 ? v[r] : 1) * dot;
-    }
-    return sum;
+    const double *rows = fit->now.reduced + 4 * j * fit->dimension;
+    double dots[4] = {0};
+    for (size_t e = 0; e < fit->dimension; e++) /* four independent sums at a time */
+        for (size_t r = 0; r < 4; r++)
+            dots[r] += rows[r * fit->dimension + e] * (double)c[e];
+    return v[0] * dots[0] + v[1] * dots[1] + v[2] * dots[2] + dots[3];
 }
 
 /* Adds to `worth` the increase of the vertex's squared residual without each of its bones, after the other weights are
@@ -108,23 +105,21 @@ static void drop_influence(px_fit *fit, size_t i, uint16_t gone, uint16_t last, 
 /* The bone that shares most weight with `gone`: it takes over the vertices that followed `gone` alone. */
 static uint16_t find_heir(const px_fit *fit, uint16_t gone) {
     size_t K = fit->influence_count;
-    double best = -1;
+    double *shared = fit->slots;
     uint16_t heir = gone == 0;
-    for (uint16_t j = 0; j < fit->bone_count; j++) {
-        double shared = 0;
-        for (size_t i = 0; i < fit->vertex_count && j != gone; i++) {
-            double a = 0, b = 0;
-            for (size_t e = i * K; e < i * K + fit->now.counts[i]; e++) {
-                a += fit->now.bones[e] == gone ? fit->now.weights[e] : 0;
-                b += fit->now.bones[e] == j ? fit->now.weights[e] : 0;
-            }
-            shared += a * b;
-        }
-        if (j != gone && shared > best) {
-            best = shared;
-            heir = j;
-        }
+    memset(shared, 0, fit->bone_count * sizeof *shared);
+    for (size_t i = 0; i < fit->vertex_count; i++) {
+        const uint16_t *bones = fit->now.bones + i * K;
+        const double *weights = fit->now.weights + i * K;
+        double own = 0;
+        for (size_t a = 0; a < fit->now.counts[i]; a++)
+            own += bones[a] == gone ? weights[a] : 0;
+        for (size_t a = 0; own > 0 && a < fit->now.counts[i]; a++)
+            shared[bones[a]] += own * weights[a];
     }
+    for (uint16_t j = 0; j < fit->bone_count; j++)
+        if (j != gone && shared[j] > shared[heir])
+            heir = j;
     return heir;
 }
 

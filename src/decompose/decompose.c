@@ -21,7 +21,7 @@ static const pelt_option options[] = {
      &("" PX_BONE_KINDS(CHOICE))[1], NULL,
      "matrices of a bone: any; rotation and scale along fixed axes; rotation; rotation and one scale"},
     {"effort", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_decompose_desc, effort), "default", 0, 0, "fast|default|best",
-     NULL, "fast: a third of the iterations; best: up to eight times as many, and bones are relocated"},
+     NULL, "fast: a third of the iterations; best: up to eight times as many, and more bones are exchanged"},
     {"iterations", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_decompose_desc, iterations), "100", 0, 100000, NULL, "N",
      "iterations at most; 0: the initial segmentation, one bone per vertex"},
     {"tolerance", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_decompose_desc, tolerance), "0.003", 0, 1, NULL, "X",
@@ -172,7 +172,8 @@ static pelt_result gather_and_seed(pelt_decomposer *d) {
     uint32_t wanted = d->desc.bones;
     if (d->method->count_bones && !d->desc.rig)
         PX_TRY(d->method->count_bones(d, &wanted));
-    fit->bone_capacity = wanted < fit->vertex_count ? wanted : fit->vertex_count;
+    fit->bone_target = wanted < fit->vertex_count ? wanted : fit->vertex_count;
+    fit->bone_capacity = fit->bone_target + (d->method->extra_bones ? d->method->extra_bones(d) : 0);
     PX_TRY(px_given_plan(&d->given, fit, &d->plan, d->model, &d->desc));
     PX_TRY(px_fit_state_make(fit, &fit->now));
     PX_TRY(px_fit_state_make(fit, &fit->before));

@@ -21,6 +21,8 @@ typedef struct px_decompose_method {
     /* Called before the reduction: determines the number of bones. The settings bones, error and rig are then usage
      * errors, unless a rig gives the bones and only weights are solved for. NULL: the number is desc.bones, or is searched for. */
     pelt_result (*count_bones)(pelt_decomposer *d, uint32_t *count);
+    /* Room for bones beyond fit.bone_target, before the reduction. NULL: none. */
+    uint32_t (*extra_bones)(const pelt_decomposer *d);
     const char *count_setting;                 /* field of pelt_decompose_desc that determines the number */
     pelt_result (*start)(pelt_decomposer *d);  /* after the reduction: initial bones and weights */
     pelt_result (*step)(pelt_decomposer *d);   /* one iteration; the objective never rises. NULL: not iterative */

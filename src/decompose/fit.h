@@ -48,7 +48,8 @@ typedef struct px_fit {
     uint32_t row_count;       /* 3F */
     uint32_t dimension;       /* d */
     uint32_t bone_count;      /* P, current */
-    uint32_t bone_capacity;   /* capacity for P */
+    uint32_t bone_target;     /* P of the result */
+    uint32_t bone_capacity;   /* capacity for P: room for more bones while they are exchanged */
     uint32_t influence_count; /* K */
     bool fixed_rest;
     bool published;     /* only the steps of the paper; see pelt_decompose_desc */

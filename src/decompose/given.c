@@ -213,7 +213,7 @@ pelt_result px_given_plan(px_given *given, px_fit *fit, const px_gathered *plan,
     if (given->bone_count > BONES_MOST - desc->add)
         return px_fail(fit->context, PELT_ERROR_INPUT, "%u bones are more than can be solved for (%u)",
                        given->bone_count + desc->add, BONES_MOST);
-    fit->bone_capacity = given->bone_count + desc->add;
+    fit->bone_target = fit->bone_capacity = given->bone_count + desc->add;
     PX_TRY(match_vertices(given, fit, plan, &model->mesh));
     if (wants_motion(desc))
         PX_TRY(match_motions(given, fit, model));

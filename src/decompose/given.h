@@ -17,7 +17,7 @@ typedef struct px_given {
                         * kept */
 } px_given;
 
-/* Checks that the rig matches the model's mesh and clips. Sets the fit's bone_capacity, influence_count and fixed_rest.
+/* Checks that the rig matches the model's mesh and clips. Sets the fit's bone_target, bone_capacity, influence_count and fixed_rest.
  */
 pelt_result px_given_plan(px_given *given, px_fit *fit, const px_gathered *plan, const pelt_model *model,
                           const pelt_decompose_desc *desc);

@@ -65,7 +65,7 @@ static size_t dimension_for(const double *values, size_t count, double lost, dou
  * The motion of an input rig is not limited to these directions, so all are kept. */
 size_t px_reduction_used(const px_reduction *r) {
     bool all = r->desc->epsilon > 0 || r->desc->rig;
-    return px_min_size(all ? SIZE_MAX : px_max_size(6 * (size_t)r->fit->bone_capacity, 64), r->fit->row_count);
+    return px_min_size(all ? SIZE_MAX : px_max_size(6 * (size_t)r->fit->bone_target, 64), r->fit->row_count);
 }
 
 double px_reduction_epsilon(const px_reduction *r) {

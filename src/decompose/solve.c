@@ -1,5 +1,5 @@
-/* Alternating least squares: transforms, then rest positions and weights; and relocation of the bones that explain
- * least.
+/* Alternating least squares: transforms, then rest positions and weights; relocation of the bones that explain least, and
+ * exchange of bones.
  *
  * Alternating minimisation converges slowly along narrow valleys. Two accelerations:
  *
@@ -186,6 +186,63 @@ pelt_result px_solver_move_bones(px_solver *solver, px_fit_state *spare, double 
         PX_TRY(px_solver_step(solver));
     *moved = fit->now.objective < expected;
     if (!*moved) {
+        px_fit_state_copy(fit, spare, &fit->now);
+        px_solver_restart(solver);
+    }
+    return PELT_OK;
+}
+
+/* ---- Exchanging bones -------------------------------------------------------------------------------------- */
+
+#define EXCHANGE_STEPS 6u /* iterations with the added bones */
+#define REMOVALS       3u /* batches in which bones are removed, an iteration after each */
+
+static pelt_result steps(px_solver *solver, uint32_t count) {
+    for (uint32_t n = 0; n < count; n++)
+        PX_TRY(px_solver_step(solver));
+    return PELT_OK;
+}
+
+static pelt_result remove_least(px_solver *solver, uint32_t count) {
+    px_fit *fit = solver->fit;
+    px_fit_gram(fit); /* H of the current state: the last step may have been rejected */
+    for (uint32_t n = 0; n < count; n++) {
+        uint32_t least;
+        PX_TRY(px_fit_least_bone(fit, &least));
+        px_fit_remove_bone(fit, least == PELT_NONE ? fit->bone_count - 1 : least);
+    }
+    PX_TRY(px_fit_measure(fit));
+    px_solver_restart(solver);
+    return px_solver_step(solver);
+}
+
+/* Rest positions stay: they would follow bones that do not last. */
+static pelt_result add_and_remove(px_solver *solver, uint32_t extra) {
+    px_fit *fit = solver->fit;
+    uint32_t target = fit->bone_count;
+    px_fit_gram(fit);
+    PX_TRY(px_fit_measure(fit));
+    PX_TRY(px_fit_add_bones(fit, extra));
+    PX_TRY(px_fit_vertices(fit, false));
+    px_solver_restart(solver);
+    PX_TRY(steps(solver, EXCHANGE_STEPS));
+    for (uint32_t batch = (extra + REMOVALS - 1) / REMOVALS; fit->bone_count > target;)
+        PX_TRY(remove_least(solver, (uint32_t)px_min_size(batch, fit->bone_count - target)));
+    return PELT_OK;
+}
+
+pelt_result px_solver_exchange_bones(px_solver *solver, px_fit_state *spare, uint32_t extra, uint32_t trial,
+                                     double expected) {
+    px_fit *fit = solver->fit;
+    bool fixed_rest = fit->fixed_rest;
+    px_fit_state_copy(fit, &fit->now, spare);
+    fit->fixed_rest = true;
+    pelt_result result = add_and_remove(solver, extra);
+    fit->fixed_rest = fixed_rest;
+    PX_TRY(result);
+    px_solver_restart(solver);
+    PX_TRY(steps(solver, trial));
+    if (!(fit->now.objective < expected)) {
         px_fit_state_copy(fit, spare, &fit->now);
         px_solver_restart(solver);
     }

@@ -30,4 +30,11 @@ pelt_result px_solver_firm_thin(px_solver *solver);
  * `spare` is a scratch state of the fit's size. */
 pelt_result px_solver_move_bones(px_solver *solver, px_fit_state *spare, double expected, bool *moved);
 
+/* Exchanges bones: adds `extra` where the residuals are largest, iterates, removes as many whose removal raises the
+ * objective least, and iterates `trial` times. Restores the previous state unless the objective falls below `expected`.
+ * Leaves local minima that px_solver_move_bones does not, at several times the cost. Needs room for the bones in
+ * fit->bone_capacity. */
+pelt_result px_solver_exchange_bones(px_solver *solver, px_fit_state *spare, uint32_t extra, uint32_t trial,
+                                     double expected);
+
 #endif
