@@ -70,7 +70,9 @@ format: ## lay out the sources as .clang-format says
 blender: setup-build ## the Blender add-on: build/pelt-blender-VERSION.zip, and one with the program for this system
 	@scripts/blender-zip.sh
 
-dist: blender ## what is given to others
+dist: ## build/dist/: archives of all platforms, Debian packages, npm package, wheel, Blender add-on, checksums
+	@scripts/setup platforms dist
+	@scripts/dist.sh
 
 install: build ## install under PREFIX=/usr/local
 	@cmake --install build/release --prefix "$(PREFIX)"

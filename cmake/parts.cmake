@@ -70,12 +70,11 @@ if(NOT PELT_RUN_ONLY)
     endif()
 endif()
 
-# pelt_test_parts(TEST SOURCE): a test whose source uses pages or pictures is disabled in builds without them. Tests of other parts
-# tell by themselves whether the build has them.
+# pelt_test_parts(TEST SOURCE): a test whose source uses pages is disabled in builds without them. Tests of other parts tell by themselves
+# whether the build has them.
 function(pelt_test_parts test source)
     file(READ ${source} text)
-    if((NOT PELT_PAGE AND text MATCHES "--report|[.]html|pelt_page_|px_page_") OR
-       (NOT PELT_PNG AND text MATCHES "--png|[.]png|pelt_picture_save|pelt_image|px_png"))
+    if(NOT PELT_PAGE AND text MATCHES "--report|[.]html|pelt_page_|px_page_")
         set_tests_properties(${test} PROPERTIES DISABLED TRUE)
     endif()
 endfunction()

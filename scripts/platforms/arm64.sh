@@ -6,6 +6,5 @@ gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
 qemu-user-static command -v qemu-aarch64-static
 '
 preset=arm64
-runner=(qemu-aarch64-static -L /usr/aarch64-linux-gnu)
-export PELT_ONE_THREAD=1 # see tests/same_bytes.sh
+runner=(qemu-aarch64-static -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib) # as in cmake/arm64.cmake
 platform "$@"

@@ -11,32 +11,36 @@ packages='' preset='' runner=() skips='' suites='test_|cli_|replay_|example_|sam
 
 count() { echo "$1 $2 $3" >"${PELT_COUNTS:-/dev/null}"; }
 
-# smoke: the program alone, compiled quickly; its results have the bytes of the table.
-smoke() {
-    local build=build/smoke/$preset log=build/smoke/$preset.log suffix
+# judge STATUS: counts one test, and returns STATUS.
+judge() { count $(($1 == 0)) $(($1 != 0)) 0; return "$1"; }
+
+# smoke_build TARGET…: compiled quickly, in build/smoke/PRESET.
+smoke_build() {
+    local build=build/smoke/$preset log=build/smoke/$preset.log
     mkdir -p "$build"
     if ! { cmake --preset "$preset" -B "$build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O1 -DCMAKE_CXX_FLAGS_DEBUG=-O1 \
-        -DPELT_TESTS=OFF -DPELT_PAGE=OFF -DPELT_SHARED=OFF && cmake --build "$build" --target pelt pelt-scenes; } </dev/null >"$log" 2>&1; then
+        -DPELT_TESTS=OFF -DPELT_PAGE=OFF -DPELT_SHARED=OFF && cmake --build "$build" --target "$@"; } </dev/null >"$log" 2>&1; then
         tail -n 40 "$log"
-        count 0 1 0
         return 1
     fi
+}
+
+# smoke: results of the program have the bytes of the table.
+smoke() {
+    local build=build/smoke/$preset suffix
+    smoke_build pelt pelt-scenes || { judge 1; return; }
     for suffix in '' .exe; do
         [ ! -f "$build/bin/pelt$suffix" ] || break
     done
-    if tests/same_bytes.sh "$build/bin/pelt$suffix" "$build/bin/pelt-scenes$suffix" "${runner[@]}"; then
+    tests/same_bytes.sh "$build/bin/pelt$suffix" "$build/bin/pelt-scenes$suffix" "${runner[@]}" &&
         echo "$preset: results have the bytes of tests/same_bytes.sha256"
-        count 1 0 0
-    else
-        count 0 1 0
-        return 1
-    fi
+    judge $?
 }
 
 # whole: every test of the library and of the program.
 whole() {
     local record=build/$preset/tests.xml except='^$' name reason suite number
-    scripts/build.sh "$preset" || { count 0 1 0; return 1; }
+    scripts/build.sh "$preset" || { judge 1; return; }
     while read -r name reason; do
         [ -z "$name" ] || { except+="|^$name\$"; echo "not run: $name: $reason"; }
     done <<<"$skips"

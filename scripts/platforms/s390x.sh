@@ -6,6 +6,5 @@ gcc-s390x-linux-gnu command -v s390x-linux-gnu-gcc
 qemu-user-static command -v qemu-s390x-static
 '
 preset=s390x
-runner=(qemu-s390x-static -L /usr/s390x-linux-gnu)
-export PELT_ONE_THREAD=1 # see tests/same_bytes.sh
+runner=(qemu-s390x-static -L /usr/s390x-linux-gnu -E LD_LIBRARY_PATH=/usr/s390x-linux-gnu/lib) # as in cmake/s390x.cmake
 platform "$@"

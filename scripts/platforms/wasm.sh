@@ -19,8 +19,6 @@ cli_view there are no pages
 # The npm package and its tests in node.
 smoke() {
     scripts/build.sh wasm:npm && PELT_DATA=/none ctest --test-dir build/wasm --output-on-failure --no-tests=error -R '^wasm_(package|types)$' </dev/null
-    local status=$?
-    count $((status == 0)) $((status != 0)) 0
-    return $status
+    judge $?
 }
 platform "$@"

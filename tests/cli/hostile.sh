@@ -55,7 +55,7 @@ both a.glb bind rig.glb --resolution 8 -o
 both a.glb correct rig.glb --driver pose --poses poses -o
 both a.glb pose rig.glb --time 0 -o
 both a.glb retarget rig.glb rig.glb -o
-both a.png view rig.glb --size 16x16 --png
+if pictures; then both a.png view rig.glb --size 16x16 --png; fi
 both a.html view rig.glb -o
 limited a_%d.obj convert 'q_%d.obj'
 

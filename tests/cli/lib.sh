@@ -34,6 +34,12 @@ missing() { [ ! -e "$1" ] || fail "$1 exists"; }
 # posix: whether signals, limits and links of this system reach the program; they do not reach a Windows program under wine.
 posix() { [ -z "${PELT_WINDOWS:-}" ]; }
 
+# pictures: whether the build reads and writes PNG files.
+pictures() { [ -z "${PELT_WITHOUT_PICTURES:-}" ]; }
+
+# compression: whether the build compresses glTF files.
+compression() { [ -z "${PELT_WITHOUT_COMPRESSION:-}" ]; }
+
 # need_data FOLDER: sets `data` to it, of the real data; without, the test is skipped.
 need_data() {
     data=${PELT_DATA:-$here/../../../shared/data}/$1

@@ -66,6 +66,6 @@ sweep a.glb retarget -q rig.glb walk.bvh -o '$to/a.glb'
 sweep a.svg study -q mesh.obj clip.pc2 --svg '$to/a.svg' --bones 2 --corrections 1
 sweep out compare rig.glb rig.glb
 sweep out collide rig.glb rig.glb
-sweep a.png view -q rig.glb --png '$to/a.png' --size 32x32
+if pictures; then sweep a.png view -q rig.glb --png '$to/a.png' --size 32x32; fi
 sweep a.html view -q rig.glb -o '$to/a.html'
 exit 0

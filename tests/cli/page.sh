@@ -18,9 +18,12 @@ same a.html b.html
 
 # A source beside a result; a picture at the same time.
 strip
-run 0 view strip.gltf --source strip.gltf -o s.html --png s.png --size 64x64 -q
+png=
+if pictures; then png='--png s.png --size 64x64'; fi
+# shellcheck disable=SC2086
+run 0 view strip.gltf --source strip.gltf -o s.html $png -q
 grep -q '"motion":' s.html || fail "the source's clip has no motion"
-[ -s s.png ] || fail "no picture"
+[ -z "$png" ] || [ -s s.png ] || fail "no picture"
 
 run 1 view f_0.obj
 err "-o PAGE.html or --png FILE"
@@ -35,12 +38,14 @@ run 3 view f_0.obj -o no/such/folder/d.html
 missing d.html
 
 # --open calls the desktop's program with the page; a browser that fails is only told.
-printf '#!/bin/sh\necho "$1" >opened\n' >xdg-open
-chmod +x xdg-open
-PATH="$work:$PATH" run 0 view f_0.obj -o a.html --open
-[ "$(cat opened)" = a.html ] || fail "the page was not opened"
-printf '#!/bin/sh\nexit 3\n' | tee xdg-open >open
-chmod +x open
-PATH="$work:$PATH" run 0 view f_0.obj -o a.html --open
-err "open a.html in a browser"
+if posix; then
+    printf '#!/bin/sh\necho "$1" >opened\n' >xdg-open
+    chmod +x xdg-open
+    PATH="$work:$PATH" run 0 view f_0.obj -o a.html --open
+    [ "$(cat opened)" = a.html ] || fail "the page was not opened"
+    printf '#!/bin/sh\nexit 3\n' | tee xdg-open >open
+    chmod +x open
+    PATH="$work:$PATH" run 0 view f_0.obj -o a.html --open
+    err "open a.html in a browser"
+fi
 [ -z "$(find . -name '*pelt-*')" ] || fail "something was left behind"
