@@ -1,7 +1,10 @@
 /* Alembic. Bytes that begin like an Ogawa file are read as they are; others are instructions to build one, so that
  * mutations change objects, samples and references instead of breaking the container: read, validate, weld, pose,
- * write. */
+ * write; write as Alembic, read again and compare. */
 #include "chain.h"
+
+#include <float.h>
+#include <math.h>
 
 #ifdef __clang__ /* libFuzzer follows branches of the reader, not of what builds files */
 #pragma clang attribute push(__attribute__((no_sanitize("coverage"))), apply_to = function)
@@ -155,14 +158,72 @@ static void build_from(feed *f) {
 #pragma clang attribute pop
 #endif
 
+/* Whether frames are so far apart that times survive as floats, and the model fits twice into the limits. */
+static bool frames_apart(const pelt_clip *clip) {
+    for (uint32_t k = 1; k < clip->frame_count; k++)
+        if (!(clip->times[k] - clip->times[k - 1] > 1e-5f * (1 + fabsf(clip->times[k]))))
+            return false;
+    return true;
+}
+
+static void compare_frames(pelt_context *context, const pelt_clip *a, const pelt_clip *b) {
+    FUZZ_REQUIRE(a->point_count == b->point_count && a->frame_count == b->frame_count);
+    float *left = malloc((size_t)12 * a->point_count + 1), *right = malloc((size_t)12 * a->point_count + 1);
+    FUZZ_REQUIRE(left && right);
+    for (uint32_t k = 0; k < a->frame_count && k < FUZZ_MAX_FRAMES; k++) {
+        FUZZ_REQUIRE(fabsf(a->times[k] - b->times[k]) <= 1e-6f * (1 + fabsf(a->times[k])));
+        FUZZ_REQUIRE(pelt_clip_read(context, a, k, 0, a->point_count, left) == PELT_OK);
+        FUZZ_REQUIRE(pelt_clip_read(context, b, k, 0, a->point_count, right) == PELT_OK);
+        for (size_t i = 0; i < (size_t)3 * a->point_count; i++) /* transforms make NaN of infinite coordinates */
+            FUZZ_REQUIRE(left[i] == right[i] || !(fabsf(left[3 * (i / 3)]) <= FLT_MAX) ||
+                         !(fabsf(left[3 * (i / 3) + 1]) <= FLT_MAX) || !(fabsf(left[3 * (i / 3) + 2]) <= FLT_MAX));
+    }
+    free(left);
+    free(right);
+}
+
+/* Writes the model as Alembic and reads it again: the same mesh and clip. */
+static void round_trip(pelt_context *context, const pelt_model *model) {
+    px_buffer bytes = {.context = context};
+    pelt_model *again = NULL;
+    bool apart = model->clip_count == 0 || frames_apart(&model->clips[0]);
+    if (!fuzz_done(context, px_save_memory(context, model, "fuzz.abc", NULL, &bytes)))
+        goto done;
+    uint8_t *exact = malloc(bytes.size);
+    FUZZ_REQUIRE(exact);
+    memcpy(exact, bytes.data, bytes.size);
+    pelt_result result = pelt_load_memory(context, exact, bytes.size, "fuzz.abc", NULL, &again);
+    FUZZ_REQUIRE(result == PELT_OK || result == PELT_ERROR_MEMORY || strstr(pelt_error_text(context), "finite"));
+    if (result == PELT_OK) {
+        const pelt_mesh *a = &model->mesh, *b = &again->mesh;
+        FUZZ_REQUIRE(a->points.count == b->points.count && a->triangle_count == b->triangle_count);
+        FUZZ_REQUIRE(a->polygon_count == b->polygon_count);
+        for (size_t c = 0; c < (size_t)3 * a->triangle_count; c++) {
+            FUZZ_REQUIRE(pelt_vertex_class(&a->points, a->triangles[c]) ==
+                         pelt_vertex_class(&b->points, b->triangles[c]));
+            for (size_t i = 0; a->uvs && i < 2; i++)
+                FUZZ_REQUIRE(a->uvs[(size_t)2 * a->triangles[c] + i] == b->uvs[(size_t)2 * b->triangles[c] + i]);
+        }
+        FUZZ_REQUIRE((a->normals != NULL) <= (b->normals != NULL) || a->triangle_count == 0);
+        if (model->clip_count && apart && again->clip_count)
+            compare_frames(context, &model->clips[0], &again->clips[0]);
+    }
+    pelt_model_destroy(again);
+    free(exact);
+done:
+    px_buffer_free(&bytes);
+}
+
 static void use_file(const uint8_t *data, size_t size, const char *object) {
     pelt_context *context = fuzz_context();
     uint32_t choice = fuzz_choice(data, size);
     pelt_load_desc desc = fuzz_load_desc(choice);
     desc.object = object;
     pelt_model *model;
-    if (fuzz_done(context, pelt_load_memory(context, data, size, "fuzz.abc", &desc, &model)))
+    if (fuzz_done(context, pelt_load_memory(context, data, size, "fuzz.abc", &desc, &model))) {
         fuzz_use(context, model, "fuzz.obj", choice);
+        round_trip(context, model);
+    }
     pelt_model_destroy(model);
     pelt_context_destroy(context);
 }

@@ -126,7 +126,8 @@ static inline void build_key(const build_sample *sample, uint8_t key[16]) {
         key[i] = (uint8_t)(hash >> 8 * (i % 8));
 }
 
-static inline uint64_t build_put_sample(build_file *file, const build_sample *sample) {
+/* A sample in memory has the machine's order of bytes, in the file it is little-endian. */
+static inline uint64_t build_put_sample(build_file *file, const build_sample *sample, uint32_t pod) {
     uint64_t place = file->size;
     uint8_t key[16];
     if (sample->size == 0)
@@ -134,7 +135,20 @@ static inline uint64_t build_put_sample(build_file *file, const build_sample *sa
     build_key(sample, key);
     build_put_number(file, 16 + sample->size, 8);
     build_put(file, key, 16);
-    build_put(file, sample->bytes, sample->size);
+    const uint8_t *bytes = (const uint8_t *)sample->bytes;
+    size_t at = 0;
+    for (; pod == BUILD_DOUBLE_POD && at + 8 <= sample->size; at += 8) {
+        double value;
+        memcpy(&value, bytes + at, 8);
+        build_put_double(file, value);
+    }
+    bool words = pod == BUILD_UINT_POD || pod == BUILD_INT_POD || pod == BUILD_FLOAT_POD;
+    for (; words && at + 4 <= sample->size; at += 4) {
+        uint32_t value;
+        memcpy(&value, bytes + at, 4);
+        build_put_number(file, value, 4);
+    }
+    build_put(file, bytes + at, sample->size - at);
     return place | BUILD_DATA_BIT;
 }
 
@@ -144,7 +158,7 @@ static inline uint64_t build_put_samples(build_file *file, const build_spec *spe
     if (!children)
         abort();
     for (size_t s = 0; s < spec->stored_count; s++) {
-        children[count++] = build_put_sample(file, &spec->samples[s]);
+        children[count++] = build_put_sample(file, &spec->samples[s], spec->pod);
         if (spec->kind == BUILD_ARRAY_KIND)
             children[count++] = BUILD_DATA_BIT;
     }

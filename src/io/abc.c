@@ -1,5 +1,5 @@
 /* Alembic: entry in the table of formats, and the reader from the container to a model with a clip. */
-#include "io/abc.h"
+#include "io/abc_write.h"
 
 /* Magic number of HDF5, the former container of Alembic files. */
 static const uint8_t hdf5[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1A, '\n'};
@@ -65,7 +65,8 @@ static pelt_result read_abc(const px_read *read) {
 
 const px_format px_format_abc = {
     .info = {"Alembic", "abc", "Alembic (Ogawa): meshes, transforms and how they move",
-             PELT_FORMAT_READ | PELT_FORMAT_MESH | PELT_FORMAT_CLIP | PELT_FORMAT_OBJECTS},
+             PELT_FORMAT_READ | PELT_FORMAT_WRITE | PELT_FORMAT_MESH | PELT_FORMAT_CLIP | PELT_FORMAT_OBJECTS},
     .sniff = sniff,
     .read = read_abc,
+    .write = px_abc_write,
 };

@@ -5,6 +5,8 @@
  *   abc_scene.c   traversal of the object tree: meshes and the transforms above them
  *   abc_mesh.c    faces, texture coordinates and normals of the first sample to the model
  *   abc_clip.c    sample times of the animation, and positions at these times
+ *
+ * Files that write: see abc_write.h.
  */
 #ifndef PELT_IO_ABC_H
 #define PELT_IO_ABC_H

@@ -56,10 +56,15 @@ pelt_result px_abc_read_xform(abc_archive *archive, const abc_object *object, ab
     PX_TRY(px_abc_compound(archive, &compound, &own));
     PX_TRY(px_abc_find(archive, &own, ".inherits", &xform->inherits, &xform->has_inherits));
     xform->has_inherits = xform->has_inherits && xform->inherits.pod == ABC_BOOL;
+    ogawa_data data;
+    if (xform->has_inherits &&
+        px_abc_is_constant(&xform->inherits)) { /* a transform that changes nothing is left out */
+        PX_TRY(px_abc_sample(&archive->file, &xform->inherits, 0, &data));
+        xform->has_inherits = data.size > 0 && data.bytes[0] == 0;
+    }
     PX_TRY(px_abc_find(archive, &own, ".ops", &ops, &found));
     if (!found || ops.pod != ABC_U8)
         return PELT_OK;
-    ogawa_data data;
     PX_TRY(px_abc_sample(&archive->file, &ops, 0, &data));
     if (data.size > UINT8_MAX) /* largest value of an extent */
         return fail_xform(archive, object, "it has too many operations");

@@ -151,12 +151,9 @@ static pelt_result write_polygons(writer *w, uint32_t first, uint32_t end) {
         px_buffer_add(&w->text, "f", 1);
         for (int c = 0; c < 3; c++)
             write_corner(w, v[c]);
-        uint32_t polygon = mesh->triangle_polygons ? mesh->triangle_polygons[t] : 0, hub = v[0];
-        for (t++, v += 3; t < end && mesh->triangle_polygons && mesh->triangle_polygons[t] == polygon; t++, v += 3) {
-            if (v[0] != hub || v[1] != v[-1])
-                break; /* not a fan: begin another polygon */
+        uint32_t next = px_polygon_end(mesh, t, end);
+        for (t++, v += 3; t < next; t++, v += 3)
             write_corner(w, v[2]);
-        }
         PX_TRY(line_end(w));
     }
     return PELT_OK;

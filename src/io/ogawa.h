@@ -35,4 +35,35 @@ bool px_ogawa_is_data(uint64_t child);
 pelt_result px_ogawa_group(const ogawa_file *file, uint64_t child, ogawa_group *group);
 pelt_result px_ogawa_data(const ogawa_file *file, uint64_t child, ogawa_data *data);
 
+/* ---- Writing (ogawa_write.c) ------------------------------------------------------------------------------ */
+
+/* Size of the key before the values of a sample. */
+#define PX_OGAWA_KEY ((size_t)16)
+
+/* The end of a file: groups and data after what is streamed before them. */
+typedef struct ogawa_out {
+    px_buffer bytes;
+    uint64_t base; /* offset of bytes in the file, at least PX_OGAWA_HEADER */
+} ogawa_out;
+
+#define PX_OGAWA_HEADER ((size_t)16)
+/* Fills the first bytes of a file whose root group is at `root`. */
+void px_ogawa_header(uint64_t root, uint8_t header[PX_OGAWA_HEADER]);
+
+void px_ogawa_store(void *out, uint64_t value, size_t size); /* little-endian, size 1 to 8 */
+void px_ogawa_number(px_buffer *bytes, uint64_t value, size_t size);
+/* 32-bit values, little-endian. */
+void px_ogawa_words(void *out, const void *values, size_t count);
+
+/* The key of a sample: MurmurHash3 (x64, 128 bits, seed 0) of its values as stored. Programs take samples with equal
+ * keys for equal. */
+void px_ogawa_key(const void *values, size_t size, uint8_t key[PX_OGAWA_KEY]);
+
+/* Append a group, data, or a sample with its key; return the child that refers to it. */
+uint64_t px_ogawa_put_group(ogawa_out *out, const uint64_t *children, size_t count);
+uint64_t px_ogawa_put_data(ogawa_out *out, const void *bytes, size_t size);
+uint64_t px_ogawa_put_sample(ogawa_out *out, const uint8_t key[PX_OGAWA_KEY], const void *values, size_t size);
+/* The child that refers to data at an offset of the file. */
+uint64_t px_ogawa_data_at(uint64_t place);
+
 #endif

@@ -276,3 +276,11 @@ void px_polygons_tell(pelt_context *context, size_t short_faces, size_t odd_uvs,
         px_log(context, PELT_LOG_WARNING, "%zu normal%s without direction, computed from the faces", odd_normals,
                plural + (odd_normals == 1));
 }
+
+uint32_t px_polygon_end(const pelt_mesh *mesh, uint32_t first, uint32_t end) {
+    const uint32_t *v = mesh->triangles + (size_t)3 * first, *of = mesh->triangle_polygons;
+    uint32_t t = first + 1, hub = v[0];
+    for (v += 3; of && t < end && of[t] == of[first] && v[0] == hub && v[1] == v[-1]; v += 3)
+        t++;
+    return t;
+}

@@ -39,6 +39,9 @@ void px_polygons_free(pelt_context *context, px_polygons *content);
 /* Warns, if any count is not zero, of elements that were dropped or replaced: faces of fewer than 3 corners, texture
  * coordinates that are not finite, normals without a direction. */
 void px_polygons_tell(pelt_context *context, size_t short_faces, size_t odd_uvs, size_t odd_normals);
+/* The triangle after the polygon that begins with triangle `first`; at most `end`. A polygon whose triangles are no fan
+ * around its first vertex ends early. */
+uint32_t px_polygon_end(const pelt_mesh *mesh, uint32_t first, uint32_t end);
 /* Normalizes a normal. Returns false and sets it to zero if it has no direction. */
 bool px_unit_normal(float *n);
 
