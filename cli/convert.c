@@ -11,6 +11,7 @@ typedef struct convert_settings {
     const char *output;
     uint32_t ply;
     uint32_t order;
+    uint32_t target;
     bool one_object;
     bool compress;
     double compress_error;
@@ -29,6 +30,8 @@ static const pelt_option own_options[] = {
      "glTF: keep the order of vertices, or sort them by bones for faster skinning"},
     {"one-object", 0, PELT_OPTION_FLAG, PELT_FIELD(convert_settings, one_object), NULL, 0, 0, NULL, NULL,
      "OBJ: write one object with the parts as groups and all vertices in order, so that caches fit in Blender"},
+    {"target", 0, PELT_OPTION_CHOICE, PELT_FIELD(convert_settings, target), "any", 0, 0, "any|unreal|unity|maya", NULL,
+     "FBX: axes, unit, root and frame rate that this program expects; --verbose says why"},
     {"compress", 0, PELT_OPTION_FLAG, PELT_FIELD(convert_settings, compress), NULL, 0, 0, NULL, NULL,
      "glTF: round numbers and compress with EXT_meshopt_compression; Blender 3.4 does not read it"},
     {"compress-error", 0, PELT_OPTION_REAL, PELT_FIELD(convert_settings, compress_error), "0.0001", 1e-7, 0.1, NULL,
@@ -88,7 +91,8 @@ static exit_code write_model(cli_session *session, const convert_settings *setti
                              const char *path, const pelt_format_info *format, uint32_t *frames,
                              pelt_compress_report *compressed) {
     bool sequence = (format->flags & PELT_FORMAT_SEQUENCE) && is_pattern(path);
-    if (sequence || (format->flags & PELT_FORMAT_CACHE))
+    bool moves = model->clip_count || model->motion_count;
+    if (sequence || (format->flags & PELT_FORMAT_CACHE) || (moves && (format->flags & PELT_FORMAT_CLIP)))
         return write_frames(session, settings, model, path, frames);
     if ((format->flags & PELT_FORMAT_RIG) && !(format->flags & PELT_FORMAT_MESH))
         return write_motion(session, settings, model, path);
@@ -97,12 +101,13 @@ static exit_code write_model(cli_session *session, const convert_settings *setti
         pelt_save_desc save = pelt_save_desc_default();
         save.fps = settings->fps;
         save.order = settings->order;
+        save.target = settings->target;
         save.compress = settings->compress;
         save.compress_error = settings->compress_error;
         save.compressed = compressed;
         result = pelt_save(session->context, model, path, &save);
     } else {
-        if (model->clip_count || model->motion_count)
+        if (moves)
             say(session, MESSAGE_NOTE, "%s holds the rest pose only; a pattern ('f_%%04d.%s') would hold all frames",
                 path, format->extensions);
         result = save_rest_pose(session, model, path, settings->ply, settings->one_object);
@@ -153,6 +158,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     const idle_options rules[] = {
         {code == EXIT_DONE && strcmp(format->extensions, "ply") != 0, "ply", "where the output is no .ply"},
         {code == EXIT_DONE && strcmp(format->extensions, "obj") != 0, "one-object", "where the output is no .obj"},
+        {code == EXIT_DONE && strcmp(format->extensions, "fbx") != 0, "target", "where the output is no .fbx"},
         {!gltf, "order compress compress-error", "where the output is no .glb or .gltf"},
         {settings->compress, "order", "with --compress, which sorts vertices itself"},
         {!settings->compress, "compress-error", "without --compress"},
@@ -182,6 +188,7 @@ static const example examples[] = {
     {"pelt convert 'frames/f_%04d.obj' --fps 24 horse.pc2", "convert a sequence to a cache"},
     {"pelt convert horse.glb --order skin fast.glb", "sort vertices by bones for faster skinning"},
     {"pelt convert horse.glb --compress small.glb", "a file of a third of the size; vertices move by 0.01 % at most"},
+    {"pelt convert horse.glb --target unreal horse.fbx", "an FBX file with the axes, unit and frame rate of Unreal"},
     {"pelt convert horse.obj horse.pc2 horse.mdd", "convert a cache to another format"},
     {"pelt convert horse.glb horse.obj", "write the rest pose as a mesh"},
     {"pelt convert horse.glb --one-object horse.obj",

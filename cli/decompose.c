@@ -47,7 +47,7 @@ static OPTION_TABLE(slider_table, slider_options)
 
     static const pelt_option skin_options[] = {
         {"target", 0, PELT_OPTION_CHOICE, PELT_FIELD(decompose_settings, target), "any", 0, 0,
-         "any|three|babylon|playcanvas|web|blender|godot|godot3|unity|unreal", NULL,
+         "any|three|babylon|playcanvas|web|blender|godot|godot3|unity|unreal|maya", NULL,
          "settings that are safe in this program; --verbose says why"},
         {"sparse", 0, PELT_OPTION_FLAG, PELT_FIELD(decompose_settings, sparse), NULL, 0, 0, NULL, NULL,
          "smaller files where morph targets are mostly zero, which Godot 3 misreads"},
@@ -289,6 +289,7 @@ static pelt_result decompose_and_write(decompose_work *w) {
     save.sparse = w->settings->sparse;
     save.skip_clips = true;
     save.player_influences = target_at(w->settings->target)->played;
+    save.target = target_at(w->settings->target)->file;
     result = pelt_save(context, w->model, w->settings->output, &save);
     w->seconds_write = px_seconds() - start;
     w->bytes_out = written_size(w->settings->output, 0);

@@ -63,6 +63,7 @@ typedef struct target {
     uint32_t influences; /* maximum bones per vertex */
     const char *influences_reason;
     uint32_t played; /* bones per vertex that may be written without a warning */
+    uint32_t file;   /* pelt_file_target: axes, unit, root and frame rate of FBX files */
 } target;
 /* The target by index among the choices of --target. */
 const target *target_at(uint32_t index);

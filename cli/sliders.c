@@ -233,6 +233,7 @@ static pelt_result solve_and_write(sliders_work *w) {
     save.weights = w->settings->corrected.weights;
     save.sparse = w->settings->sparse;
     save.player_influences = target_at(w->settings->target)->played;
+    save.target = target_at(w->settings->target)->file;
     save.compress = w->settings->compress;
     save.keep_order = true; /* so that vertices can be compared */
     result = pelt_save(context, w->model, w->settings->output, &save);

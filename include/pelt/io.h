@@ -139,6 +139,11 @@ typedef enum pelt_frame_normals {
  * bones, as pelt_skin_prepare does. The image is the same. */
 typedef enum pelt_vertex_order { PELT_ORDER_KEPT, PELT_ORDER_SKIN } pelt_vertex_order;
 
+/* Programs that FBX files are made for. The log says what each sets, and why (docs/formats.md).
+ * ANY: y up, centimetres, keys where they are. UNREAL: z up, centimetres, one root, whole frames from 0. UNITY: y up,
+ * metres, whole frames. MAYA: y up, centimetres, whole frames of 24, 30, 48, 60 or 120 per second. */
+typedef enum pelt_file_target { PELT_FILE_ANY, PELT_FILE_UNREAL, PELT_FILE_UNITY, PELT_FILE_MAYA } pelt_file_target;
+
 /* What compression changed, measured on what was written. */
 typedef struct pelt_compress_report {
     double distance; /* largest distance by which a vertex moved, at rest or at a key of a motion, object units */
@@ -161,11 +166,13 @@ typedef struct pelt_save_desc {
     /* Write morph targets that are mostly zero as sparse accessors (glTF): smaller, but Godot 3 misreads them. Default
      * false. */
     bool sparse;
-    bool skip_clips; /* write no clip, and do not warn where the format holds none (glTF); default false */
+    bool skip_clips; /* write no clip (Alembic), and do not warn where the format holds none (glTF); default false */
     /* How many bones per vertex the programs blend that will play the file (glTF): a warning counts vertices with more.
      * Default 4 (0 means the same); 8: no warning. */
     uint32_t player_influences;
-    uint32_t normals; /* pelt_frame_normals: normals of frames that a skin moves (OBJ, PLY sequences); default none */
+    /* pelt_frame_normals: normals of frames that a skin moves (OBJ, PLY sequences, Alembic, .exr). Default none: sequences
+     * have no normals; those of Alembic and .exr files turn with the faces. */
+    uint32_t normals;
     /* Compress (glTF): EXT_meshopt_compression and KHR_mesh_quantization. Vertices, weights and keys are rounded,
      * triangles and vertices sorted. Blender 3.4 does not read such files. Needs a build with meshoptimizer; `weights`,
      * `sparse` and `order` have no effect. Default false. */
@@ -173,6 +180,7 @@ typedef struct pelt_save_desc {
     /* compress: distance by which a vertex may move, at rest and at keys, as a fraction of the size, 1e-7 to 0.1; default
      * 1e-4. Where rounding exceeds it, numbers are stored more finely. */
     double compress_error;
+    uint32_t target; /* pelt_file_target: program that the file is made for (FBX); default any */
     bool keep_order; /* compress: do not sort triangles and vertices; larger files; default false */
     /* compress: receives what changed; with several models the last. NULL (default) */
     pelt_compress_report *compressed;
@@ -181,7 +189,7 @@ PELT_API const pelt_option_table *pelt_save_options(void);
 PELT_API pelt_save_desc pelt_save_desc_default(void);
 
 /* Writes a model; the extension of `path` chooses the format. OBJ, PLY: with clips and a printf pattern in the path
- * ('f_%04d.obj') one file per frame. Files are written beside their final place and renamed when complete: a failure
+ * ('f_%04d.obj') one file per frame. A vertex animation texture (a.exr) has a_normals.exr, a.json and a.glb beside it. Files are written beside their final place and renamed when complete: a failure
  * leaves what was there before. `desc` may be NULL. */
 PELT_API pelt_result pelt_save(pelt_context *context, const pelt_model *model, const char *path,
                                const pelt_save_desc *desc);

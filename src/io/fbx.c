@@ -24,6 +24,7 @@ static pelt_result read_all(px_fbx *fbx) {
     PX_TRY(px_fbx_parse(fbx));
     PX_TRY(px_fbx_read_scene(fbx));
     PX_TRY(px_fbx_read_meshes(fbx, &shapes));
+    PX_TRY(px_fbx_read_materials(fbx));
     PX_TRY(px_fbx_read_motions(fbx, shapes));
     if (fbx->read->model->skeleton.joint_count == 0)
         return px_fail(fbx->context, PELT_ERROR_INPUT, "holds no nodes");

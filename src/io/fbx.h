@@ -2,16 +2,18 @@
  *
  *   fbx_tree.c    records of a file, binary or text, as one tree
  *   fbx_scene.c   objects, connections, properties, transforms; nodes become joints
+ *   fbx_polygons.c  polygons and layers of one geometry
  *   fbx_mesh.c    geometries become one mesh with parts, skin and morph targets
  *   fbx_motion.c  curves become motions
  *   fbx.c         the format
- *   fbx_write.c   writes models, with records of fbx_emit.c
+ *   fbx_write.c   writes models (fbx_write.h), with records of fbx_emit.c
  */
 #ifndef PELT_IO_FBX_H
 #define PELT_IO_FBX_H
 
 #include "core/rotation.h"
 #include "io/io.h"
+#include "io/polygons.h"
 
 pelt_result px_fbx_write(const px_write *write); /* fbx_write.c */
 
@@ -103,8 +105,10 @@ px_fbx_object *px_fbx_next_child(const px_fbx *fbx, const px_fbx_object *parent,
                                  const px_fbx_object *last);
 /* The values of a property, [width] numbers; others keep what they are. False: the object does not have it. */
 bool px_fbx_property(const px_fbx_object *object, const char *name, double *values, int width);
+/* The rotation of Euler angles in degrees, in this order (px_fbx_frame). */
+px_rotation px_fbx_turn(const double degrees[3], int order);
 /* The local transform of a node with these Lcl values; parent_scale is Lcl Scaling of its parent (NULL: none). */
-pelt_transform px_fbx_local(const px_fbx_frame *frame, const double translation[3], const double turn[3],
+pelt_transform px_fbx_local(const px_fbx_frame *frame, const double translation[3], px_rotation turn,
                             const double scale[3], const double parent_scale[3]);
 /* A matrix of 16 numbers as files store it. */
 bool px_fbx_matrix(const double m[16], pelt_affine *out);
@@ -112,6 +116,22 @@ bool px_fbx_matrix(const double m[16], pelt_affine *out);
 const char *px_fbx_name(px_fbx *fbx, px_text name);
 
 /* ---- Content ------------------------------------------------------------------------------------------------- */
+
+/* One geometry at a node (fbx_polygons.c). */
+typedef struct px_fbx_geometry {
+    px_fbx_object *node, *object;
+    pelt_affine place; /* geometric offsets */
+    pelt_affine turn;  /* the same for normals */
+    px_polygons content;
+    px_list vertices;  /* px_corner */
+    pelt_model *built; /* has the mesh, without parts */
+    uint32_t material_count;
+    uint32_t *part_sizes;    /* [material] polygons */
+    uint32_t *part_vertices; /* [material] vertices; those of a material are a range */
+} px_fbx_geometry;
+
+/* Makes the mesh of a geometry in g->built, which is empty; only node, object and built are set. Fails with `most_points` points. */
+pelt_result px_fbx_build_geometry(px_fbx *fbx, px_fbx_geometry *g, bool normals_used, uint32_t most_points);
 
 /* A shape of a blend shape channel, for its weights in motions. */
 typedef struct px_fbx_shape {
@@ -121,6 +141,8 @@ typedef struct px_fbx_shape {
 
 /* Mesh, skin and morph targets; *shapes [model->morphs.morph_count]. */
 pelt_result px_fbx_read_meshes(px_fbx *fbx, px_fbx_shape **shapes);
+/* Materials with their textures become the document of the model (fbx_material.c). */
+pelt_result px_fbx_read_materials(px_fbx *fbx);
 /* Motions of joints and morph targets. */
 pelt_result px_fbx_read_motions(px_fbx *fbx, const px_fbx_shape *shapes);
 /* The weight of a shape when its channel is at this percentage. */

@@ -1,7 +1,9 @@
 /* Curves of FBX files become motions: see fbx.h.
  *
  * A stack is a motion. Curves hold Euler angles and cubic pieces, which tracks cannot: nodes are sampled at the times of all keys and at the
- * file's frames. Only the first layer of a stack is read.
+ * file's frames.
+ *
+ * Layers of a stack are applied in their order: the first sets values, others add to them or take their place, by their weight.
  */
 #include "io/fbx.h"
 
@@ -116,22 +118,37 @@ static double curve_at(const curve *c, double time) {
 
 /* ---- Channels -------------------------------------------------------------------------------------------------- */
 
-/* What animates a node: three curves each of translation, rotation and scale. */
+typedef struct layer {
+    bool first;
+    bool overrides;  /* values take the place of those of the layers before; else they are added */
+    bool by_channel; /* Euler angles are added; else rotations are multiplied */
+    bool adds_scale; /* scales are added; else multiplied */
+    curve weight;    /* percent */
+} layer;
+
+/* What animates a node in a layer: three curves each of translation, rotation and scale. */
 typedef struct node_curves {
     uint32_t joint;
+    const layer *layer;
+    uint32_t over;    /* number of its curves in the next layer that has some, from 1; 0: none */
+    bool animated[3]; /* translation, rotation, scale */
     curve curves[3][3];
 } node_curves;
 
-/* What animates a blend shape channel. */
+/* What animates a blend shape channel in a layer. */
 typedef struct channel_curve {
     const px_fbx_object *channel;
+    const layer *layer;
     curve curve;
 } channel_curve;
 
 typedef struct stack {
     px_fbx *fbx;
-    px_buffer nodes;    /* node_curves */
-    px_buffer channels; /* channel_curve */
+    px_buffer nodes;    /* node_curves, in the order of the layers */
+    uint32_t *firsts;   /* [joint] number of its curves in the first layer that has some, from 1; 0: none */
+    px_buffer channels; /* channel_curve, in the same order */
+    const layer *layer; /* that is read */
+    bool layered;       /* a layer beside the first has curves */
     double start, end;  /* of all keys */
 } stack;
 
@@ -157,26 +174,36 @@ static pelt_result read_component(stack *s, const px_fbx_object *node, const cha
     return PELT_OK;
 }
 
+static node_curves *node_at(const stack *s, uint32_t number) {
+    return number ? (node_curves *)(void *)s->nodes.data + number - 1 : NULL;
+}
+
+/* Curves of a node in the current layer; without keys they are those of the rest pose, or change nothing. NULL: out of memory. */
 static node_curves *curves_of(stack *s, const px_fbx_object *model) {
-    node_curves *list = (node_curves *)(void *)s->nodes.data;
-    for (size_t n = 0; n < s->nodes.size / sizeof *list; n++)
-        if (list[n].joint == model->joint)
-            return &list[n];
-    node_curves new = {.joint = model->joint};
+    node_curves *last = NULL;
+    for (node_curves *n = node_at(s, s->firsts[model->joint]); n; n = node_at(s, n->over)) {
+        if (n->layer == s->layer)
+            return n;
+        last = n;
+    }
+    uint32_t number = (uint32_t)(s->nodes.size / sizeof *last) + 1;
+    *(last ? &last->over : &s->firsts[model->joint]) = number;
+    node_curves new = {.joint = model->joint, .layer = s->layer};
     for (int c = 0; c < 3; c++) {
-        new.curves[0][c].value = model->frame.translation[c];
-        new.curves[1][c].value = model->frame.turn[c];
-        new.curves[2][c].value = model->frame.scale[c];
+        new.curves[0][c].value = s->layer->first ? model->frame.translation[c] : 0;
+        new.curves[1][c].value = s->layer->first ? model->frame.turn[c] : 0;
+        new.curves[2][c].value = s->layer->first ? model->frame.scale[c] : !s->layer->adds_scale;
     }
     px_buffer_add(&s->nodes, &new, sizeof new);
-    return s->nodes.failed ? NULL : (node_curves *)(void *)(s->nodes.data + s->nodes.size) - 1;
+    return s->nodes.failed ? NULL : node_at(s, number);
 }
 
 static pelt_result read_target(stack *s, const px_fbx_object *curve_node, const px_fbx_link *link) {
     static const char *const paths[] = {"Lcl Translation", "Lcl Rotation", "Lcl Scaling"}, *const axes[] = {
                                                                                                "d|X", "d|Y", "d|Z"};
     if (px_fbx_is(link->parent, "Deformer", "BlendShapeChannel") && px_text_is(link->property, "DeformPercent")) {
-        channel_curve new = {.channel = link->parent};
+        channel_curve new = {.channel = link->parent, .layer = s->layer};
+        s->layered |= !s->layer->first;
         PX_TRY(read_component(s, curve_node, "d|DeformPercent", &new.curve));
         px_buffer_add(&s->channels, &new, sizeof new);
         return s->channels.failed ? PELT_ERROR_MEMORY : PELT_OK;
@@ -187,17 +214,59 @@ static pelt_result read_target(stack *s, const px_fbx_object *curve_node, const 
             node_curves *node = curves_of(s, link->parent);
             if (!node)
                 return PELT_ERROR_MEMORY;
+            s->layered |= !s->layer->first;
+            node->animated[p] = true;
             for (int c = 0; c < 3; c++)
                 PX_TRY(read_component(s, curve_node, axes[c], &node->curves[p][c]));
         }
     return PELT_OK;
 }
 
-static pelt_result read_layer(stack *s, const px_fbx_object *layer) {
-    for (px_fbx_object *node = NULL; (node = px_fbx_next_child(s->fbx, layer, "AnimationCurveNode", NULL, node));)
+static pelt_result read_layer(stack *s, const px_fbx_object *object) {
+    for (px_fbx_object *node = NULL; (node = px_fbx_next_child(s->fbx, object, "AnimationCurveNode", NULL, node));)
         for (uint32_t l = 0; l < s->fbx->link_count; l++)
             if (s->fbx->links[l].child == node && s->fbx->links[l].property.data)
                 PX_TRY(read_target(s, node, &s->fbx->links[l]));
+    return PELT_OK;
+}
+
+/* The properties of a layer, and the curve of its weight. */
+static pelt_result read_mode(stack *s, const px_fbx_object *object, layer *out) {
+    double mode = 0, rotation = 0, scale = 0;
+    px_fbx_property(object, "BlendMode", &mode, 1);
+    px_fbx_property(object, "RotationAccumulationMode", &rotation, 1);
+    px_fbx_property(object, "ScaleAccumulationMode", &scale, 1);
+    out->overrides = mode != 0;
+    out->by_channel = rotation != 0;
+    out->adds_scale = scale != 0;
+    out->weight.value = 100;
+    px_fbx_property(object, "Weight", &out->weight.value, 1);
+    for (uint32_t l = 0; l < s->fbx->link_count; l++) {
+        const px_fbx_link *link = &s->fbx->links[l];
+        if (link->parent == object && link->property.data && px_text_is(link->property, "Weight") &&
+            px_fbx_is(link->child, "AnimationCurveNode", NULL))
+            PX_TRY(read_component(s, link->child, "d|Weight", &out->weight));
+    }
+    return PELT_OK;
+}
+
+static pelt_result read_layers(stack *s, const px_fbx_object *object) {
+    const layer *first = NULL;
+    for (px_fbx_object *o = NULL; (o = px_fbx_next_child(s->fbx, object, "AnimationLayer", NULL, o));) {
+        double muted = 0;
+        layer *new = PX_NEW(s->fbx->arena, layer, 1);
+        if (!new)
+            return PELT_ERROR_MEMORY;
+        px_fbx_property(o, "Mute", &muted, 1);
+        if (muted != 0 && first)
+            continue;
+        PX_TRY(read_mode(s, o, new));
+        new->first = !first;
+        s->layer = new;
+        PX_TRY(read_layer(s, o));
+        first = first ? first : new;
+    }
+    s->layer = first;
     return PELT_OK;
 }
 
@@ -205,11 +274,11 @@ static pelt_result read_layer(stack *s, const px_fbx_object *layer) {
 static pelt_result include_unscaled(stack *s) {
     for (uint32_t j = 0; j < s->fbx->read->model->skeleton.joint_count; j++) {
         const px_fbx_object *node = s->fbx->joints[j];
-        const node_curves *list = (const node_curves *)(const void *)s->nodes.data;
         bool animated = false;
-        for (size_t n = 0; node->frame.unscaled && n < s->nodes.size / sizeof *list; n++)
-            animated |= list[n].joint == node->above->joint && list[n].curves[2][0].count > 0;
-        if (animated && !curves_of(s, node))
+        for (const node_curves *n = node->frame.unscaled ? node_at(s, s->firsts[node->above->joint]) : NULL; n;
+             n = node_at(s, n->over))
+            animated |= n->curves[2][0].count > 0;
+        if (animated && !s->firsts[j] && !curves_of(s, node))
             return PELT_ERROR_MEMORY;
     }
     return PELT_OK;
@@ -238,34 +307,89 @@ static pelt_result add_track(px_fbx *fbx, pelt_motion *motion, pelt_track track,
     return PELT_OK;
 }
 
-/* Lcl Scaling of a node at a time. */
-static void scale_of(const stack *s, const px_fbx_object *model, double time, double scale[3]) {
-    const node_curves *list = (const node_curves *)(const void *)s->nodes.data;
-    memcpy(scale, model->frame.scale, sizeof model->frame.scale);
-    for (size_t n = 0; n < s->nodes.size / sizeof *list; n++)
-        for (int c = 0; c < 3 && list[n].joint == model->joint; c++)
-            scale[c] = curve_at(&list[n].curves[2][c], time);
+/* The rotation by a part of the angle of another. */
+static px_rotation part_of(px_rotation a, double part) {
+    double length = sqrt(a.q[0] * a.q[0] + a.q[1] * a.q[1] + a.q[2] * a.q[2]), sign = a.q[3] < 0 ? -1 : 1;
+    double angle = part * px_atan2(length, fabs(a.q[3])), factor = length > 0 ? sign * px_sin(angle) / length : 0;
+    return (px_rotation){{factor * a.q[0], factor * a.q[1], factor * a.q[2], px_cos(angle)}};
 }
 
-static pelt_result sample_node(const stack *s, const node_curves *node, const double *seconds, const float *times,
+/* A power of a scale. Mirrored ones have none, and are kept or left out. */
+static double part_of_scale(double scale, double part) {
+    return part == 1 ? scale : scale > 0 ? px_pow(scale, part) : part > 0.5 ? scale : 1;
+}
+
+/* Lcl values of a node at a time. */
+typedef struct node_values {
+    double translation[3], scale[3];
+    px_rotation turn;
+} node_values;
+
+/* Adds or mixes numbers of a layer. */
+static void blend(const layer *l, double weight, const double layer_values[3], double out[3]) {
+    for (int c = 0; c < 3; c++)
+        out[c] += weight * (layer_values[c] - (l->overrides ? out[c] : 0));
+}
+
+/* Applies one layer. `angles` are the sum of Euler angles so far, while layers by channel follow the first. */
+static void apply_layer(const node_curves *node, const px_fbx_frame *frame, double time, node_values *v,
+                        double angles[3]) {
+    const layer *l = node->layer;
+    double weight = l->first ? 1 : curve_at(&l->weight, time) / 100, now[3][3];
+    for (int p = 0; p < 3; p++)
+        for (int c = 0; c < 3; c++)
+            now[p][c] = curve_at(&node->curves[p][c], time);
+    if (l->first) {
+        memcpy(v->translation, now[0], sizeof v->translation);
+        memcpy(angles, now[1], sizeof now[1]);
+        memcpy(v->scale, now[2], sizeof v->scale);
+        v->turn = px_fbx_turn(angles, frame->order);
+        return;
+    }
+    if (node->animated[0])
+        blend(l, weight, now[0], v->translation);
+    if (node->animated[1] && l->by_channel) {
+        blend(l, weight, now[1], angles);
+        v->turn = px_fbx_turn(angles, frame->order);
+    } else if (node->animated[1]) {
+        px_rotation turn = px_fbx_turn(now[1], frame->order);
+        if (l->overrides)
+            turn = px_rotation_mul(px_rotation_inverse(v->turn), turn);
+        v->turn = px_rotation_mul(v->turn, part_of(turn, weight));
+    }
+    if (node->animated[2] && l->adds_scale)
+        blend(l, weight, now[2], v->scale);
+    for (int c = 0; c < 3 && node->animated[2] && !l->adds_scale; c++)
+        v->scale[c] =
+            (l->overrides ? part_of_scale(v->scale[c], 1 - weight) : v->scale[c]) * part_of_scale(now[2][c], weight);
+}
+
+static node_values values_at(const stack *s, const px_fbx_object *model, double time) {
+    node_values v = {.turn = px_fbx_turn(model->frame.turn, model->frame.order)};
+    double angles[3];
+    memcpy(angles, model->frame.turn, sizeof angles);
+    memcpy(v.translation, model->frame.translation, sizeof v.translation);
+    memcpy(v.scale, model->frame.scale, sizeof v.scale);
+    for (const node_curves *n = node_at(s, s->firsts[model->joint]); n; n = node_at(s, n->over))
+        apply_layer(n, &model->frame, time, &v, angles);
+    return v;
+}
+
+static pelt_result sample_node(const stack *s, uint32_t joint, const double *seconds, const float *times,
                                uint32_t frame_count, pelt_motion *motion) {
     pelt_model *model = s->fbx->read->model;
-    const px_fbx_frame *frame = &s->fbx->joints[node->joint]->frame;
-    const px_fbx_object *parent = frame->unscaled ? s->fbx->joints[node->joint]->above : NULL;
+    const px_fbx_object *object = s->fbx->joints[joint], *parent = object->frame.unscaled ? object->above : NULL;
     float *translations = PX_NEW(model->memory, float, (size_t)3 * frame_count);
     float *rotations = PX_NEW(model->memory, float, (size_t)4 * frame_count);
     float *scales = PX_NEW(model->memory, float, (size_t)3 * frame_count);
     if (!translations || !rotations || !scales)
         return PELT_ERROR_MEMORY;
     for (uint32_t k = 0; k < frame_count; k++) {
-        double values[3][3];
-        for (int p = 0; p < 3; p++)
-            for (int c = 0; c < 3; c++)
-                values[p][c] = curve_at(&node->curves[p][c], seconds[k]);
-        double above[3];
+        node_values v = values_at(s, object, seconds[k]), above;
         if (parent)
-            scale_of(s, parent, seconds[k], above);
-        pelt_transform local = px_fbx_local(frame, values[0], values[1], values[2], parent ? above : NULL);
+            above = values_at(s, parent, seconds[k]);
+        pelt_transform local =
+            px_fbx_local(&object->frame, v.translation, v.turn, v.scale, parent ? above.scale : NULL);
         float *q = rotations + (size_t)4 * k;
         memcpy(translations + (size_t)3 * k, local.translation, sizeof local.translation);
         memcpy(q, local.rotation, sizeof local.rotation);
@@ -275,8 +399,8 @@ static pelt_result sample_node(const stack *s, const node_curves *node, const do
             for (int c = 0; c < 4; c++)
                 q[c] = -q[c];
     }
-    const pelt_transform *rest = &model->skeleton.rest[node->joint];
-    pelt_track track = {.joint = node->joint,
+    const pelt_transform *rest = &model->skeleton.rest[joint];
+    pelt_track track = {.joint = joint,
                         .key_count = frame_count,
                         .times = times,
                         .path = PELT_PATH_TRANSLATION,
@@ -289,12 +413,25 @@ static pelt_result sample_node(const stack *s, const node_curves *node, const do
     return add_track(s->fbx, motion, track, rest->scale);
 }
 
+/* The percentage of a blend shape channel at a time; *percent is kept where nothing animates it. */
+static bool channel_at(const stack *s, const px_fbx_object *channel, double time, double *percent) {
+    const channel_curve *list = (const channel_curve *)(const void *)s->channels.data;
+    bool found = false;
+    for (size_t c = 0; c < s->channels.size / sizeof *list; c++)
+        if (list[c].channel == channel) {
+            const layer *l = list[c].layer;
+            double weight = l->first ? 1 : curve_at(&l->weight, time) / 100;
+            *percent += weight * (curve_at(&list[c].curve, time) - (l->first || l->overrides ? *percent : 0));
+            found = true;
+        }
+    return found;
+}
+
 /* Weights of the morph targets of a joint, morphs [first, end). */
 static pelt_result sample_weights(const stack *s, const px_fbx_shape *shapes, uint32_t first, uint32_t end,
                                   const double *seconds, const float *times, uint32_t frame_count,
                                   pelt_motion *motion) {
     pelt_model *model = s->fbx->read->model;
-    const channel_curve *channels = (const channel_curve *)(const void *)s->channels.data;
     uint32_t width = end - first;
     float *values = PX_NEW(model->memory, float, px_mul_size(width, frame_count)),
           *rest = PX_NEW(s->fbx->arena, float, width);
@@ -302,15 +439,16 @@ static pelt_result sample_weights(const stack *s, const px_fbx_shape *shapes, ui
     if (!values || !rest)
         return PELT_ERROR_MEMORY;
     for (uint32_t m = first; m < end; m++) {
-        const curve *moves = NULL;
-        for (size_t c = 0; c < s->channels.size / sizeof *channels; c++)
-            if (channels[c].channel == shapes[m].channel)
-                moves = &channels[c].curve;
-        animated |= moves != NULL;
+        double still = 0;
+        px_fbx_property(shapes[m].channel, "DeformPercent", &still, 1);
         rest[m - first] = model->morphs.morphs[m].weight;
-        for (uint32_t k = 0; k < frame_count; k++)
+        for (uint32_t k = 0; k < frame_count; k++) {
+            double percent = still;
+            bool moves = channel_at(s, shapes[m].channel, seconds[k], &percent);
+            animated |= moves;
             values[(size_t)k * width + m - first] =
-                moves ? (float)px_fbx_shape_weight(&shapes[m], curve_at(moves, seconds[k])) : rest[m - first];
+                moves ? (float)px_fbx_shape_weight(&shapes[m], percent) : rest[m - first];
+        }
     }
     if (!animated)
         return PELT_OK;
@@ -345,7 +483,7 @@ static bool bends(const curve *c, double from, double to, double most) {
 static bool any_bends(const stack *s, double from, double to) {
     const node_curves *nodes = (const node_curves *)(const void *)s->nodes.data;
     const channel_curve *channels = (const channel_curve *)(const void *)s->channels.data;
-    bool found = false;
+    bool found = s->layered; /* products of rotations and scales */
     for (size_t n = 0; !found && n < 9 * (s->nodes.size / sizeof *nodes); n++)
         found = bends(&nodes[n / 9].curves[n % 9 / 3][n % 3], from, to, n % 9 / 3 == 1 ? MAX_TURN : INFINITY);
     for (size_t c = 0; !found && c < s->channels.size / sizeof *channels; c++)
@@ -410,7 +548,8 @@ static pelt_result sample(const stack *s, const px_fbx_shape *shapes, pelt_motio
             return px_fail(fbx->context, PELT_ERROR_INPUT, "the animation '%s' has too many frames", motion->name);
     }
     for (size_t n = 0; n < node_count; n++)
-        PX_TRY(sample_node(s, &nodes[n], seconds, times, frame_count, motion));
+        if (s->firsts[nodes[n].joint] == n + 1)
+            PX_TRY(sample_node(s, nodes[n].joint, seconds, times, frame_count, motion));
     for (uint32_t first = 0, end; first < model->morphs.morph_count; first = end) {
         for (end = first;
              end < model->morphs.morph_count && model->morphs.morphs[end].joint == model->morphs.morphs[first].joint;)
@@ -423,15 +562,13 @@ static pelt_result sample(const stack *s, const px_fbx_shape *shapes, pelt_motio
 }
 
 static pelt_result read_stack(stack *s, const px_fbx_object *object, const px_fbx_shape *shapes, pelt_motion *motion) {
-    px_fbx_object *layer = px_fbx_next_child(s->fbx, object, "AnimationLayer", NULL, NULL);
-    if (!layer)
+    if (!px_fbx_next_child(s->fbx, object, "AnimationLayer", NULL, NULL))
         return PELT_OK;
     if (!(motion->name = px_fbx_name(s->fbx, object->name)))
         return PELT_ERROR_MEMORY;
-    if (px_fbx_next_child(s->fbx, object, "AnimationLayer", NULL, layer))
-        px_log(s->fbx->context, PELT_LOG_WARNING, "the animation '%s' has several layers; only the first is read",
-               motion->name);
-    PX_TRY(read_layer(s, layer));
+    if (!(s->firsts = PX_NEW(s->fbx->arena, uint32_t, s->fbx->read->model->skeleton.joint_count)))
+        return PELT_ERROR_MEMORY;
+    PX_TRY(read_layers(s, object));
     PX_TRY(include_unscaled(s));
     return s->end >= s->start ? sample(s, shapes, motion) : PELT_OK;
 }

@@ -172,7 +172,7 @@ bool px_fbx_matrix(const double m[16], pelt_affine *out) {
 /* ---- Transforms ------------------------------------------------------------------------------------------------ */
 
 /* Euler angles in degrees; order 0 turns about x first, then y, then z. */
-static px_rotation euler(const double degrees[3], int order) {
+px_rotation px_fbx_turn(const double degrees[3], int order) {
     static const uint8_t axes[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 2, 0}, {1, 0, 2}, {2, 0, 1}, {2, 1, 0}};
     px_rotation turn = px_rotation_identity();
     for (int i = 0; i < 3; i++) {
@@ -182,9 +182,9 @@ static px_rotation euler(const double degrees[3], int order) {
     return turn;
 }
 
-pelt_transform px_fbx_local(const px_fbx_frame *frame, const double translation[3], const double turn[3],
+pelt_transform px_fbx_local(const px_fbx_frame *frame, const double translation[3], px_rotation turn,
                             const double scale[3], const double parent_scale[3]) {
-    px_rotation rotation = px_rotation_mul(px_rotation_mul(frame->before, euler(turn, frame->order)), frame->after);
+    px_rotation rotation = px_rotation_mul(px_rotation_mul(frame->before, turn), frame->after);
     /* An even scale of the parent is divided out; for others, joints have no place for the division. */
     bool divide = frame->unscaled && parent_scale && fabs(parent_scale[0]) > 1e-12;
     double moved[3], factor = divide ? 1 / fabs(parent_scale[0]) : 1;
@@ -220,8 +220,8 @@ static void read_frame(px_fbx_object *node) {
     px_fbx_property(node, "PreRotation", before, 3);
     px_fbx_property(node, "PostRotation", after, 3);
     frame->order = order >= 1 && order <= 5 ? (int)order : 0; /* 6, spheric, is turned like xyz */
-    frame->before = euler(before, 0);
-    frame->after = px_rotation_inverse(euler(after, 0));
+    frame->before = px_fbx_turn(before, 0);
+    frame->after = px_rotation_inverse(px_fbx_turn(after, 0));
 }
 
 /* How a node inherits the scale of its parent: 0 RrSs, 1 RSrs, 2 Rrs. A chain of joints is RSrs. With an even scale of the parent 0 is the
@@ -254,8 +254,9 @@ static pelt_result add_joint(walk *w, px_fbx_object *node, const px_fbx_object *
     if (!(w->skeleton->names[j] = px_fbx_name(w->fbx, node->name)))
         return PELT_ERROR_MEMORY;
     w->skeleton->parents[j] = parent ? parent->joint : PELT_NONE;
-    w->skeleton->rest[j] = px_fbx_local(&node->frame, node->frame.translation, node->frame.turn, node->frame.scale,
-                                        parent ? parent->frame.scale : NULL);
+    w->skeleton->rest[j] =
+        px_fbx_local(&node->frame, node->frame.translation, px_fbx_turn(node->frame.turn, node->frame.order),
+                     node->frame.scale, parent ? parent->frame.scale : NULL);
     w->skeleton->joint_count++;
     return PELT_OK;
 }

@@ -32,6 +32,8 @@ static const pelt_option options[] = {
      "compress with EXT_meshopt_compression (glTF): far smaller; Blender 3.4 does not read it"},
     {"compress-error", 0, PELT_OPTION_REAL, FIELD(compress_error), "0.0001", 1e-7, 0.1, NULL, "X",
      "distance by which a vertex may move when compressed, as a fraction of the size"},
+    {"target", 0, PELT_OPTION_CHOICE, FIELD(target), "any", 0, 0, "any|unreal|unity|maya", NULL,
+     "program that the file is made for (FBX): its axes, unit, root and frame rate"},
     {"keep-order", 0, PELT_OPTION_FLAG, FIELD(keep_order), NULL, 0, 0, NULL, NULL,
      "compress without sorting triangles and vertices: larger"},
 };
@@ -118,7 +120,8 @@ static pelt_result write_model(const px_write *write) {
     bool needs_clip = sequence || (format->info.flags & PELT_FORMAT_CACHE);
     if (needs_clip && model->clip_count == 0)
         return px_fail(context, PELT_ERROR_USAGE, "there is no vertex animation to write; bake one first");
-    if (needs_clip && write->desc->clip >= model->clip_count)
+    bool holds_clip = format->info.flags & PELT_FORMAT_CLIP;
+    if ((needs_clip || (holds_clip && model->clip_count)) && write->desc->clip >= model->clip_count)
         return px_fail(context, PELT_ERROR_USAGE, "there is no clip %u, only %u", write->desc->clip, model->clip_count);
     if (!sequence && write->desc->compress && format == &px_format_gltf)
         return write_compressed(write);

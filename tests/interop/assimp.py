@@ -108,7 +108,8 @@ def compose(translation, rotation, scale):
 
 
 def pose_of(animation, time):
-    """Local matrices by the name of the node, and weights of morph targets by the name of the mesh's node."""
+    """Local matrices by the name of the node, and weights of morph targets by the name of the mesh's node, which has the number of the mesh
+    after a '*' where the file is FBX."""
     ticks = time * (animation.ticks or 1)
     locals_, morphs = {}, {}
     for n in range(animation.channel_count):
@@ -122,7 +123,7 @@ def pose_of(animation, time):
         one = animation.morphs[n].contents
         a, b, u = between([one.keys[k].time for k in range(one.count)], ticks)
         weights = [np.array(one.keys[k].weights[: one.keys[k].count]) for k in (a, b)]
-        morphs[one.name.data] = (1 - u) * weights[0] + u * weights[1]
+        morphs[one.name.data.split(b"*")[0]] = (1 - u) * weights[0] + u * weights[1]
     return locals_, morphs
 
 

@@ -4,6 +4,7 @@ JOBS.json is a list of jobs; each starts from an empty scene and is one of
 
     {"file": "rig.glb", "moments": [[motion, seconds]…], "out": "stem"}                    motion -1: the rest pose
     {"file": "mesh.obj", "cache": "clip.pc2", "moments": [[0, seconds]…], "fps": 24, "up": "Y", "out": "stem"}
+    {"file": "rig.fbx", "names": ["Walk"…], "moments": [[motion, seconds]…], "out": "stem"} names of the motions
     {"file": "rig.glb", "export": "out.glb", "fps": 30, "settings": {…}, "out": "stem"}    settings of export_scene.gltf
 
 and writes stem.json: {"objects": [{"name", "node", "count"}…]} or {"error": "…"}; and, for moments, stem.bin: float32
@@ -51,6 +52,39 @@ def import_gltf(path):
     finally:
         BlenderScene.create_animations = create
     return kept
+
+
+def import_fbx(job, animated):
+    """Imports an FBX file as a user does, or without its actions: then everything is in the rest pose. Returns its meshes."""
+    bpy.ops.preferences.addon_enable(module="io_scene_fbx")
+    bpy.ops.import_scene.fbx(filepath=job["file"], use_anim=animated)
+    return [o for o in bpy.data.objects if o.type == "MESH"]
+
+
+def play_fbx(name):
+    """Gives every object and shape key the action of this stack; actions are named OBJECT|STACK|LAYER."""
+    for owner in list(bpy.data.objects) + list(bpy.data.shape_keys):
+        own = [a for a in bpy.data.actions if a.name.split("|")[:2] == [owner.name, name]]
+        if own:
+            owner.animation_data_create().action = own[0]
+
+
+def evaluate_fbx(job):
+    poses = []
+    for motion, seconds in job["moments"]:
+        if motion < 0 or not poses or poses[-1][0] < 0:
+            empty_scene(FPS)
+            objects = import_fbx(job, motion >= 0)
+        if motion >= 0:
+            play_fbx(job["names"][motion])
+            scene = bpy.context.scene
+            frame = 1 + seconds * scene.render.fps / scene.render.fps_base  # the importer starts at frame 1
+            whole = math.floor(frame)
+            scene.frame_set(whole, subframe=min(frame - whole, 0.9999999))
+        bpy.context.view_layer.update()
+        poses.append((motion, world_positions(objects)))
+    np.concatenate([part for _, pose in poses for part in pose]).astype(np.float32).tofile(job["out"] + ".bin")
+    return {"objects": [{"name": o.name, "count": len(part)} for o, part in zip(objects, poses[0][1])]}
 
 
 def import_cache(job):
@@ -116,6 +150,8 @@ def go_to(seconds):
 
 
 def evaluate(job):
+    if job["file"].endswith(".fbx"):
+        return evaluate_fbx(job)
     if "cache" in job:
         named = [(None, o) for o in import_cache(job)]
         names = None

@@ -18,6 +18,7 @@ import { runWays, wayColumns } from "./back.mjs";
 import { judgeCache } from "./cache.mjs";
 import { checkCache, checkJudges, checkProgram, checkWays, makeFixtures } from "./check.mjs";
 import { checkCompare } from "./compare.mjs";
+import { fbxPrograms, runFbx } from "./fbx.mjs";
 import { influencesOf } from "./influences.mjs";
 import { judge, withinLimit } from "./judge.mjs";
 import { kinds, makeKind } from "./kinds.mjs";
@@ -41,6 +42,7 @@ const shown = programs.filter(({ name }) => new RegExp(options.with).test(name))
 const tables = {
     kinds: { rows: [], columns: shown.map(({ name }) => name) },
     ways: { rows: [], columns: wayColumns(t) },
+    fbx: { rows: [], columns: fbxPrograms.map(({ name }) => name) },
     rigs: { rows: [], columns: rigColumns },
 };
 const all = Object.values(tables);
@@ -106,5 +108,6 @@ const fixtures = makeFixtures(t);
 await checkWays(fixtures, t);
 await runKinds(tables.kinds, fixtures);
 await runWays(t, tables.ways.rows, progress);
+await runFbx(t, tables.fbx.rows, progress);
 if (options.rigs) await runRigs(t, tables.rigs.rows, progress);
 finish(true);

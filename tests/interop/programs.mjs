@@ -22,7 +22,7 @@ const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const inPath = (program) => (process.env.PATH ?? "").split(path.delimiter).some((folder) => existsSync(path.join(folder, program)));
 export const missingProgram = (program) => (inPath(program) ? "" : `${program} is not installed`);
 export const missingPackage = (name) => (existsSync(here(`node_modules/${name}`)) ? "" : `npm package ${name} is not installed`);
-const missingAssimp = () => (spawnSync(PYTHON, ["-c", "import ctypes, numpy; ctypes.CDLL('libassimp.so.5')"], { stdio: "ignore" }).status === 0 ? "" : "libassimp5 or python3-numpy is not installed");
+export const missingAssimp = () => (spawnSync(PYTHON, ["-c", "import ctypes, numpy; ctypes.CDLL('libassimp.so.5')"], { stdio: "ignore" }).status === 0 ? "" : "libassimp5 or python3-numpy is not installed");
 /** Debian's own, which has its numpy; another one may come first in PATH. */
 const PYTHON = "/usr/bin/python3";
 const firstLine = (error) => error.message.trim().split("\n")[0];
@@ -78,6 +78,7 @@ function runScript(command, jobs, folder) {
     return results;
 }
 
+export const runAssimp = (jobs, folder) => runScript([PYTHON, here("assimp.py")], jobs, folder);
 export const runBlender = (jobs, folder) => runScript(["blender", "-b", "--factory-startup", "--python", here("blender.py"), "--"], jobs, folder);
 
 /** A function of the moment's number: positions as a script wrote them. */
@@ -114,7 +115,7 @@ function ordered(result, { file, moments }) {
     return { vertices, poses: moments.map((_, k) => Float32Array.from(places.flatMap((i) => [...pose(k).subarray(3 * i, 3 * i + 3)]))) };
 }
 
-function inAnyOrder(result, { moments }) {
+export function inAnyOrder(result, { moments }) {
     if (result.error) return result;
     const { pose } = readPoses(result);
     return { unordered: true, poses: moments.map((_, k) => pose(k)) };
@@ -153,7 +154,7 @@ export const programs = [
         name: "assimp",
         about: "assimp, what `aiImportFile` gives",
         missing: missingAssimp,
-        evaluate: async (jobs, folder) => runScript([PYTHON, here("assimp.py")], jobs, folder).map((result, n) => inAnyOrder(result, jobs[n])),
+        evaluate: async (jobs, folder) => runAssimp(jobs, folder).map((result, n) => inAnyOrder(result, jobs[n])),
     },
     {
         name: "gltfpack",

@@ -30,8 +30,8 @@ function section(title, about, head, rows) {
     return [`## ${title}`, about, body, ...(notes.list() ? [notes.list()] : [])];
 }
 
-/** docs/interop.md: the programs, and a table each for kinds, ways and rigs, { rows, columns }. `whole` is false where rows are missing. */
-export function markdown({ programs, kinds, ways, rigs, whole }) {
+/** docs/interop.md: the programs, and a table each for kinds, ways, FBX and rigs, { rows, columns }. `whole` is false where rows are missing. */
+export function markdown({ programs, kinds, ways, fbx, rigs, whole }) {
     const limits = programs.map(({ name, about, bound, limit, blends, influences }) => [
         name,
         about,
@@ -53,6 +53,13 @@ export function markdown({ programs, kinds, ways, rigs, whole }) {
                 "influences, to 1e-5. *Plays*: what became of a file that Pelt wrote, to 1e-3 of the size, or, where the program quantises, 2e-3 (gltfpack) and 4e-3 (glTF-Transform).",
             ["written by", ...ways.columns],
             ways.rows,
+        ),
+        ...section(
+            "FBX files",
+            "The kinds above, converted to FBX, against Pelt's evaluation of the GLB: Blender (`File > Import > FBX` as it is set), assimp, three's `FBXLoader`, " +
+                "and npm `fbx2gltf`, which is Autodesk's SDK, baked at 60 Hz and played by three. Units and axes of the file are taken into account.",
+            ["kind", ...fbx.columns],
+            fbx.rows,
         ),
         ...section("Rigs", "Every rig of the real data through the verbs, then three and Blender. *decompose* has 24 bones and the rig's first motion.", ["rig", ...rigs.columns], rigs.rows),
     ].join("\n\n")}\n`;
