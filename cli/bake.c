@@ -20,7 +20,8 @@ typedef enum bake_as { AS_AUTO, AS_CACHE, AS_BONES } bake_as;
 
 static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, PELT_FIELD(bake_settings, output), NULL, 0, 0, NULL, "FILE",
-     "the cache (.pc2, .mdd), a pattern of meshes ('f_%04d.obj', 'f_%04d.ply') or a rig (.glb, .gltf)"},
+     "the cache (.abc, .pc2, .mdd), a vertex animation texture (.exr), a pattern of meshes ('f_%04d.obj', "
+     "'f_%04d.ply') or a rig (.glb, .gltf)"},
     {"as", 0, PELT_OPTION_CHOICE, PELT_FIELD(bake_settings, as), "auto", 0, 0, "auto|cache|bones", NULL,
      "kind of result; auto: a cache for cache formats, helper bones for rigs"},
     {"mesh", 0, PELT_OPTION_TEXT, PELT_FIELD(bake_settings, mesh), NULL, 0, 0, NULL, "FILE",
@@ -77,11 +78,11 @@ static exit_code check_outputs(cli_session *session, const bake_settings *settin
     if (sequence && !is_pattern(settings->output))
         return usage_error(session, "%s: one %s file holds one frame; use a pattern like 'f_%%04d.%s'",
                            settings->output, format->name, format->extensions);
-    if (!sequence && settings->normals)
-        return usage_error(session, "%s: %s holds no normals; use a pattern like 'f_%%04d.obj'", settings->output,
-                           format->name);
-    if (!sequence && !(format->flags & PELT_FORMAT_CACHE))
-        return usage_error(session, "%s: %s is no cache; bake writes .pc2, .mdd or a pattern of .obj or .ply",
+    if (!sequence && !(format->flags & PELT_FORMAT_MESH) && settings->normals)
+        return usage_error(session, "%s: %s holds no normals; use .abc or a pattern like 'f_%%04d.obj'",
+                           settings->output, format->name);
+    if (!sequence && !(format->flags & PELT_FORMAT_CLIP))
+        return usage_error(session, "%s: %s is no cache; bake writes .abc, .pc2, .mdd or a pattern of .obj or .ply",
                            settings->output, format->name);
     if (!settings->mesh)
         return EXIT_DONE;

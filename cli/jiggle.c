@@ -9,7 +9,8 @@
 #define FIELD(name) PELT_FIELD(jiggle_settings, name)
 static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, FIELD(skin.output), NULL, 0, 0, NULL, "FILE",
-     "a cache (.pc2, .mdd), a pattern of meshes ('f_%04d.obj', 'f_%04d.ply') or a rig (.glb, .gltf)"},
+     "a cache (.abc, .pc2, .mdd), a vertex animation texture (.exr), a pattern of meshes ('f_%04d.obj', 'f_%04d.ply') "
+     "or a rig (.glb, .gltf)"},
     {"as", 0, PELT_OPTION_CHOICE, FIELD(as), "auto", 0, 0, "auto|cache|morphs|bones", NULL,
      "kind of result; auto: a cache for cache formats, bones for rigs"},
     {"centre-joints", 0, PELT_OPTION_FLAG, FIELD(centre_joints), NULL, 0, 0, NULL, NULL,
@@ -51,12 +52,12 @@ static exit_code check_output(jiggle_work *w) {
     exit_code code = output_format(w->session, path, &format);
     if (code != EXIT_DONE)
         return code;
-    bool sequence = format->flags & PELT_FORMAT_SEQUENCE, cache = sequence || (format->flags & PELT_FORMAT_CACHE);
+    bool sequence = format->flags & PELT_FORMAT_SEQUENCE, cache = sequence || (format->flags & PELT_FORMAT_CLIP);
     w->as = s->as != AS_AUTO ? (jiggle_as)s->as : cache ? AS_CACHE : AS_BONES;
     if (w->as != AS_CACHE && (code = output_rig(w->session, path)) != EXIT_DONE)
         return code;
     if (w->as == AS_CACHE && !cache)
-        return usage_error(w->session, "%s: %s is no cache; use .pc2, .mdd or a pattern of .obj or .ply", path,
+        return usage_error(w->session, "%s: %s is no cache; use .abc, .pc2, .mdd or a pattern of .obj or .ply", path,
                            format->name);
     if (sequence && !is_pattern(path))
         return usage_error(w->session, "%s: one %s file holds one frame; use a pattern like 'f_%%04d.%s'", path,
@@ -192,6 +193,7 @@ static exit_code write_morphs(jiggle_work *w) {
     save.sparse = skin->settings->sparse;
     save.skip_clips = true;
     save.player_influences = target_at(skin->settings->target)->played;
+    save.target = target_at(skin->settings->target)->file;
     pelt_result result = pelt_jiggle_add_morphs(context, rig, w->simulated.motions, &desc, &skin->report.correct);
     if (result == PELT_OK)
         result = pelt_save(context, rig, skin->settings->output, &save);

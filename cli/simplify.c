@@ -30,7 +30,7 @@ typedef struct simplify_settings {
 #define FIELD(name) PELT_FIELD(simplify_settings, name)
 static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, FIELD(output), NULL, 0, 0, NULL, "FILE",
-     "the result: .glb, .gltf; of a mesh .obj, .ply; of frames .pc2, .mdd or a pattern ('f_%04d.obj')"},
+     "the result: .glb, .gltf; of a mesh .obj, .ply; of frames .abc, .pc2, .mdd or a pattern ('f_%04d.obj')"},
     {"lods", 0, PELT_OPTION_UINT, FIELD(lods), "1", 1, LEVELS_MAX, NULL, "N",
      "so many levels, each with half the triangles of the one before, one file each: 'hero.glb' gives hero.glb, "
      "hero_lod1.glb …, a pattern ('hero_%d.glb') hero_0.glb, hero_1.glb …"},

@@ -4,8 +4,8 @@
 #include <strings.h>
 
 static const px_format *const table[] = {
-    &px_format_gltf, &px_format_obj, &px_format_ply, &px_format_abc, &px_format_fbx,
-    &px_format_pc2,  &px_format_mdd, &px_format_bvh, &px_format_asf, &px_format_amc,
+    &px_format_gltf, &px_format_obj, &px_format_ply, &px_format_abc, &px_format_fbx, &px_format_usd,
+    &px_format_pc2,  &px_format_mdd, &px_format_vat, &px_format_bvh, &px_format_asf, &px_format_amc,
 };
 
 const pelt_format_info *pelt_format_at(uint32_t index) {

@@ -64,8 +64,8 @@ void *px_gltf_new(px_gltf *doc, size_t count, size_t size) {
 /* ---- Extensions ------------------------------------------------------------------------------------------- */
 
 bool px_gltf_knows_extension(const char *name) {
-    static const char *const families[] = {"KHR_materials_", "KHR_texture_", "EXT_texture_",
-                                           "KHR_lights_",    "KHR_xmp",      "ADOBE_materials_"};
+    static const char *const families[] = {"KHR_materials_", "KHR_texture_",     "EXT_texture_", "KHR_lights_",
+                                           "KHR_xmp",        "ADOBE_materials_", "VRMC_"};
     static const char *const names[] = {"KHR_mesh_quantization",
                                         "EXT_meshopt_compression",
                                         "KHR_draco_mesh_compression",
@@ -78,7 +78,8 @@ bool px_gltf_knows_extension(const char *name) {
                                         "EXT_lights_image_based",
                                         "EXT_lights_ies",
                                         "AGI_articulations",
-                                        "KHR_interactivity"};
+                                        "KHR_interactivity",
+                                        "VRM"};
     for (size_t f = 0; f < PX_COUNT(families); f++)
         if (strncmp(name, families[f], strlen(families[f])) == 0)
             return true;
@@ -307,7 +308,7 @@ static bool sniff(const uint8_t *data, size_t size) {
 }
 
 const px_format px_format_gltf = {
-    .info = {"glTF", "gltf glb", "glTF 2.0, text and binary",
+    .info = {"glTF", "gltf glb vrm", "glTF 2.0, text and binary",
              PELT_FORMAT_READ | PELT_FORMAT_WRITE | PELT_FORMAT_MESH | PELT_FORMAT_RIG},
     .sniff = sniff,
     .read = read_gltf,

@@ -222,11 +222,12 @@ typedef struct px_gltf_writer {
     uint32_t changed; /* pelt_change bits of the data to rewrite; all bits without a source */
     bool new_nodes;   /* rewrite all nodes: no source, or its nodes are not the first joints of the model */
     pelt_weight_format weights;
-    bool sparse;   /* displacements may become sparse accessors without a view */
-    bool ordered;  /* sort the vertices by their bones */
-    bool mended;   /* accessors of the source were replaced although the model did not change */
-    bool failed;   /* out of memory */
-    px_json *root; /* the new document */
+    bool sparse;         /* displacements may become sparse accessors without a view */
+    const float *lookup; /* [vertex][2] a second set of texture coordinates; NULL: none */
+    bool ordered;        /* sort the vertices by their bones */
+    bool mended;         /* accessors of the source were replaced although the model did not change */
+    bool failed;         /* out of memory */
+    px_json *root;       /* the new document */
     px_json *accessors, *views, *nodes, *meshes;
     px_buffer data;           /* bytes of the new views, stored in buffer new_buffer */
     px_buffer zeros;          /* list of all-zero accessors that can be shared (gltf_sparse.c) */
@@ -234,6 +235,7 @@ typedef struct px_gltf_writer {
     size_t fallback_size;     /* bytes of buffer new_buffer + 1, which has no data: compressed views name it; 0: none */
     px_json **joint_nodes;    /* [joint] JSON of its node */
     uint32_t *joint_indices;  /* [joint] index of its node */
+    uint32_t *node_map;       /* new_nodes: [node of the source] its index now, or PELT_NONE */
     uint32_t part_count;      /* number of parts */
     pelt_part *parts;         /* [part] copies of the model's parts, each with a contiguous range of vertices */
     pelt_affine *inverses;    /* [part] rest space to the space of its node, if rigid */
@@ -242,7 +244,9 @@ typedef struct px_gltf_writer {
     px_json **primitives;     /* [part] JSON of its primitive */
     uint32_t instance_count;  /* number of instances */
     px_gltf_instance *instances; /* [instance] */
-    uint32_t *weight_nodes;      /* [joint] node whose morph weights the joint's motions set, or PELT_NONE */
+    uint32_t *images;            /* [image_count] numbers of images of another format that the document has */
+    uint32_t image_count;
+    uint32_t *weight_nodes; /* [joint] node whose morph weights the joint's motions set, or PELT_NONE */
 } px_gltf_writer;
 
 /* Construction of JSON. Out of memory sets w->failed: check it once at the end. */
@@ -298,6 +302,8 @@ void px_gltf_put_transfer(px_gltf_writer *w, uint32_t part, float *scratch); /* 
 pelt_result px_gltf_emit_light(px_gltf_writer *w);                           /* gltf_light.c */
 pelt_result px_gltf_mend(px_gltf_writer *w);  /* gltf_mend.c: corrects errors of the source */
 pelt_result px_gltf_order(px_gltf_writer *w); /* gltf_order.c: sorts vertices by their bones */
+/* gltf_material.c: fills a new material from the one with this name of a file of another format. */
+void px_gltf_fill_material(px_gltf_writer *w, px_json *material, const char *name);
 /* The primitive of a part in the new document. A mesh that several nodes share may have been split if geometry changed.
  */
 px_json *px_gltf_primitive(const px_gltf_writer *w, uint32_t part);
@@ -324,6 +330,12 @@ typedef struct px_gltf_layout {
 void px_gltf_remove_name(px_json *root, const char *key, const char *name);
 /* An extension of the document that may refer to accessors, views or buffers in places unknown to Pelt, or NULL. */
 const char *px_gltf_unknown_extension(const px_json *root);
+/* Replaces the value of a JSON number. */
+void px_gltf_set_uint(px_gltf_writer *w, px_json *number, uint32_t value);
+/* gltf_vrm.c: renumbers nodes in the data of VRM avatars, or removes it. After all nodes and meshes are made. */
+void px_gltf_mend_vrm(px_gltf_writer *w);
+/* Whether a node has neither a camera nor an extension besides a VRM constraint. */
+bool px_gltf_is_constrained_only(const px_json *node);
 /* gltf_compress.c: rounds and encodes all accessors. The last step before px_gltf_pack. */
 pelt_result px_gltf_compress(px_gltf_writer *w, const px_precision *precision);
 /* Adds offsets to every accessor index and every view index in the document. */

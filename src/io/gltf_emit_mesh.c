@@ -360,7 +360,7 @@ static pelt_result put_triangles(px_gltf_writer *w, uint32_t part) {
     return PELT_OK;
 }
 
-/* Refers to the material with the part's material name; adds an empty one if there is none. */
+/* Refers to the material with the part's material name; adds one, as the model's file has it, if there is none. */
 static void put_material(px_gltf_writer *w, uint32_t part) {
     const char *name = w->parts[part].material;
     if (!name)
@@ -375,6 +375,7 @@ static void put_material(px_gltf_writer *w, uint32_t part) {
     if (!item) {
         px_json *material = px_gltf_push(w, materials, px_json_object(w->arena));
         px_gltf_put(w, material, "name", px_json_new_string(w->arena, name));
+        px_gltf_fill_material(w, material, name);
     }
     px_gltf_put_uint(w, w->primitives[part], "material", index);
 }
@@ -473,6 +474,8 @@ static pelt_result emit_part(px_gltf_writer *w, uint32_t part, float *scratch) {
             put_vertices(w, part, scratch);
         if (!w->source && w->model->mesh.uvs)
             put_uvs(w, part, scratch);
+        if (!w->source && w->lookup)
+            put_array(w, part, "TEXCOORD_1", w->lookup, 2, NULL, scratch);
         if (w->model->mesh.colors && (!w->source || w->changed & PELT_CHANGED_COLORS))
             put_array(w, part, "COLOR_0", w->model->mesh.colors, 3, NULL, scratch);
         if (w->changed & PELT_CHANGED_COLORS)

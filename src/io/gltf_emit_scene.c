@@ -72,7 +72,8 @@ static uint32_t find_namesake(const px_gltf_writer *w, const char *name, const b
 static void keep_others(px_gltf_writer *w, const bool *taken, px_json *roots) {
     for (uint32_t n = 0; w->source && n < w->source->nodes.count; n++) {
         const px_json *old = w->source->nodes.items[n];
-        if (taken[n] || (!px_json_get(old, "camera") && !px_json_get(old, "extensions")))
+        if (taken[n] || (!px_json_get(old, "camera") && !px_json_get(old, "extensions")) ||
+            px_gltf_is_constrained_only(old))
             continue;
         const pelt_affine *global = &w->source->globals[w->source->node_joints[n]];
         px_json *node = px_gltf_push(w, w->nodes, px_json_copy(w->arena, old));
@@ -83,6 +84,7 @@ static void keep_others(px_gltf_writer *w, const bool *taken, px_json *roots) {
         matrix[15] = 1;
         px_gltf_put_floats(w, node, "matrix", matrix, 16);
         px_gltf_push_uint(w, roots, w->nodes->count - 1);
+        w->node_map[n] = w->nodes->count - 1;
     }
 }
 
@@ -99,10 +101,13 @@ static void put_scene(px_gltf_writer *w, px_json *roots) {
 
 static pelt_result make_nodes(px_gltf_writer *w) {
     const pelt_skeleton *skeleton = &w->model->skeleton;
-    bool *taken = PX_NEW(w->arena, bool, w->source ? w->source->nodes.count : 0);
+    uint32_t old_count = w->source ? w->source->nodes.count : 0;
+    bool *taken = PX_NEW(w->arena, bool, old_count);
     px_json *roots = px_json_array(w->arena);
-    if (!taken || !roots)
+    w->node_map = PX_NEW(w->arena, uint32_t, old_count);
+    if (!taken || !roots || !w->node_map)
         return PELT_ERROR_MEMORY;
+    memset(w->node_map, 0xFF, old_count * sizeof *w->node_map);
     w->nodes = px_gltf_put(w, w->root, "nodes", px_json_array(w->arena));
     w->meshes = px_gltf_put(w, w->root, "meshes", px_json_array(w->arena));
     for (uint32_t j = 0; j < skeleton->joint_count; j++) {
@@ -110,6 +115,7 @@ static pelt_result make_nodes(px_gltf_writer *w) {
         px_json *node;
         if (old != PELT_NONE) {
             taken[old] = true;
+            w->node_map[old] = j;
             node = px_gltf_push(w, w->nodes, px_json_copy(w->arena, w->source->nodes.items[old]));
             strip_node(node);
         } else {

@@ -35,7 +35,7 @@ static void mark(px_gltf_writer *w, px_json *number, const uint32_t *map, bool *
     used[index_of(number)] = true;
 }
 
-static void set_number(px_gltf_writer *w, px_json *number, uint32_t value) {
+void px_gltf_set_uint(px_gltf_writer *w, px_json *number, uint32_t value) {
     const px_json *spelling = px_json_new_uint(w->arena, value);
     w->failed |= !spelling;
     if (!spelling)
@@ -46,7 +46,7 @@ static void set_number(px_gltf_writer *w, px_json *number, uint32_t value) {
 
 static void renumber(px_gltf_writer *w, px_json *number, const uint32_t *map, bool *used) {
     (void)used;
-    set_number(w, number, map[index_of(number)]);
+    px_gltf_set_uint(w, number, map[index_of(number)]);
 }
 
 static px_json *first_of(const px_json *value) {
@@ -101,7 +101,7 @@ static void visit_buffers(const visitor *v) {
 /* Adds *map to an index. */
 static void add_to(px_gltf_writer *w, px_json *number, const uint32_t *map, bool *used) {
     (void)used;
-    set_number(w, number, index_of(number) + *map);
+    px_gltf_set_uint(w, number, index_of(number) + *map);
 }
 
 pelt_result px_gltf_shift(px_gltf_writer *w, uint32_t accessors, uint32_t views) {

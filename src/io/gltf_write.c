@@ -1,6 +1,7 @@
 /* glTF 2.0 writer. Without a source document all data is written; with one, only the data that changed. Both cases use
  * the same code, applied to an empty document or to a copy of the source. */
 #include "io/gltf_document.h"
+#include "io/materials.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -252,16 +253,6 @@ static bool same_folder(const char *source_folder, const char *path) {
     return px_path_real(source_folder[0] ? source_folder : ".", a) && px_path_real(folder, b) && strcmp(a, b) == 0;
 }
 
-static const char *image_type(const uint8_t *data, size_t size) {
-    if (size >= 8 && memcmp(data, "\x89PNG\r\n\x1A\n", 8) == 0)
-        return "image/png";
-    if (size >= 3 && memcmp(data, "\xFF\xD8\xFF", 3) == 0)
-        return "image/jpeg";
-    if (size >= 12 && memcmp(data, "RIFF", 4) == 0 && memcmp(data + 8, "WEBP", 4) == 0)
-        return "image/webp";
-    return size >= 8 && memcmp(data, "\xABKTX 20\xBB", 8) == 0 ? "image/ktx2" : NULL;
-}
-
 static pelt_result embed_image(px_gltf_writer *w, px_json *image, const char *uri, uint32_t index) {
     const char *path;
     px_file file;
@@ -271,15 +262,15 @@ static pelt_result embed_image(px_gltf_writer *w, px_json *image, const char *ur
         result = px_file_open(w->arena, path, &file);
     if (result == PELT_ERROR_MEMORY)
         return result;
-    const char *type = result == PELT_OK ? image_type(file.data, file.size) : NULL;
-    if (!type) {
+    const char *extension = result == PELT_OK ? px_image_extension(file.data, file.size) : NULL;
+    if (!extension) {
         px_log(w->context, PELT_LOG_WARNING, "image %u: %.200s cannot be read; the output will not find it either",
                index, uri);
         return PELT_OK;
     }
     px_json_remove(image, "uri");
     px_gltf_put_uint(w, image, "bufferView", px_gltf_add_view(w, file.data, file.size, 0));
-    px_gltf_put(w, image, "mimeType", px_json_new_string(w->arena, type));
+    px_gltf_put(w, image, "mimeType", px_json_new_string(w->arena, px_image_type(extension)));
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
@@ -399,6 +390,7 @@ static pelt_result write_all(px_gltf_writer *w, const px_write *write) {
         px_log(w->context, PELT_LOG_WARNING,
                "glTF holds no vertex animation; the rest mesh is written without the clips");
     PX_TRY(px_gltf_make(w));
+    px_gltf_mend_vrm(w);
     if (!write->trial)
         warn_of_influences(w,
                            write->desc->player_influences ? write->desc->player_influences : DEFAULT_PLAYER_INFLUENCES);
@@ -420,6 +412,7 @@ pelt_result px_gltf_write(const px_write *write) {
     w.weights = (pelt_weight_format)write->desc->weights;
     w.ordered = write->desc->order == PELT_ORDER_SKIN;
     w.sparse = write->desc->sparse;
+    w.lookup = write->lookup;
     if (!(w.arena = px_arena_create(write->context)))
         return PELT_ERROR_MEMORY;
     pelt_result result = write_all(&w, write);

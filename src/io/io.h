@@ -100,6 +100,7 @@ typedef struct px_write {
     bool in_memory;                  /* the output goes to memory: no folder for other files */
     bool trial;                      /* only to be measured: without images and warnings */
     const px_precision *precision;   /* compress; NULL: do not. glTF only */
+    const float *lookup;             /* [vertex][2] TEXCOORD_1, for a model without a document; NULL: none. glTF only */
     const pelt_model *const *levels; /* [level_count] further levels of detail; glTF only */
     uint32_t level_count;
 } px_write;
@@ -118,6 +119,8 @@ extern const px_format px_format_obj;
 extern const px_format px_format_ply;
 extern const px_format px_format_abc;
 extern const px_format px_format_fbx;
+extern const px_format px_format_usd;
+extern const px_format px_format_vat;
 extern const px_format px_format_pc2;
 extern const px_format px_format_mdd;
 extern const px_format px_format_bvh;

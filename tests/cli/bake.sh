@@ -91,4 +91,15 @@ for threads in 1 2 3; do
     run 0 bake -q strip.gltf -o t$threads.pc2 --threads $threads --motion slide --fps 100
     same t1.pc2 t$threads.pc2
 done
+
+# A vertex animation texture: four files, all or none.
+strip
+run 0 bake -q strip.gltf -o strip.exr --fps 10
+for file in strip.exr strip_normals.exr strip.json strip.glb; do [ -s "$file" ] || fail "no $file"; done
+json strip.json 'r.pelt_vat === 1 && r.frames === r.times.length && r.width === r.vertices && r.height === r.frames * r.rows_per_frame'
+run 0 info strip.glb
+quad >still.obj
+run 1 convert still.obj still.exr
+err "there is no vertex animation to write; bake one first"
+missing still.glb
 exit 0
