@@ -82,7 +82,7 @@ test("every format is read, and written files come back", () => {
     assert.equal(skeleton.info().motions.length, 1);
     const alembic = engine.load(file("fuzz/corpus/abc/transforms.abc"));
     assert.deepEqual([alembic.info().format, alembic.info().clips[0].frameCount], ["Alembic", 3]);
-    assert.deepEqual(engine.formats.map(({ name }) => name).sort(), ["AMC", "ASF", "Alembic", "BVH", "FBX", "MDD", "OBJ", "PC2", "PLY", "glTF"].sort());
+    assert.deepEqual(engine.formats.map(({ name }) => name).sort(), ["AMC", "ASF", "Alembic", "BVH", "FBX", "MDD", "OBJ", "PC2", "PLY", "USD", "VAT", "glTF"].sort());
 });
 
 test("failures are the library's sentences", () => {

@@ -234,7 +234,7 @@ export class Engine {
 
 // ---- Files ------------------------------------------------------------------------------------------------------
 
-const MODEL_FILES = /\.(gltf|glb|obj|ply|abc|bvh|asf|amc|pc2|mdd|json)$/i;
+const MODEL_FILES = /\.(gltf|glb|vrm|obj|ply|abc|bvh|asf|amc|pc2|mdd|json)$/i;
 
 /** Of several files those that the reader is given: without pictures and buffers, and of glTF files only these. */
 function mainFiles(names: string[]): string[] {
