@@ -375,6 +375,7 @@ exit_code output_rig(cli_session *session, const char *path) {
         return usage_error(session, "%s needs an output: -o FILE", session->verb->name);
     exit_code code = output_format(session, path, &format);
     if (code == EXIT_DONE && !(format->flags & PELT_FORMAT_RIG && format->flags & PELT_FORMAT_MESH))
-        return usage_error(session, "%s: %s holds no skin; write a .glb, .gltf, .fbx, .usda or .usdz", path, format->name);
+        return usage_error(session, "%s: %s holds no skin; write a .glb, .gltf, .fbx, .usda or .usdz", path,
+                           format->name);
     return code;
 }

@@ -63,7 +63,7 @@ typedef struct pelt_bind_attribute {
 typedef struct pelt_bind_desc {
     uint32_t cookie; /* set by pelt_bind_desc_default; do not change */
     /* Settings of pelt_binding_create. */
-    uint32_t method;     /* pelt_bind_method; default heat */
+    uint32_t method; /* pelt_bind_method; default heat */
     /* voxels along the longest side of the mesh's box along its principal axes (along x, y and z with views or paint);
      * default 256 */
     uint32_t resolution;
@@ -266,9 +266,9 @@ PELT_EXPERIMENTAL PELT_API pelt_result pelt_bind_prefer(pelt_context *context, p
 
 /* The voxels of a binding, for display, in the space of the rest pose. */
 typedef struct pelt_bind_voxels {
-    uint32_t count;             /* number of voxels */
-    double origin[3], cell[3];  /* in the space of `axes`: centre of (x, y, z) = origin + (x + ½, y + ½, z + ½) · cell */
-    float axes[3][3];           /* unit vectors along the axes of the grid; world space, bind pose */
+    uint32_t count;            /* number of voxels */
+    double origin[3], cell[3]; /* in the space of `axes`: centre of (x, y, z) = origin + (x + ½, y + ½, z + ½) · cell */
+    float axes[3][3];          /* unit vectors along the axes of the grid; world space, bind pose */
     const uint16_t (*cells)[3]; /* [voxel] x y z */
     const uint8_t *boundary;    /* [voxel] 1: touched by a triangle; 0: interior */
 } pelt_bind_voxels;

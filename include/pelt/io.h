@@ -189,8 +189,9 @@ PELT_API const pelt_option_table *pelt_save_options(void);
 PELT_API pelt_save_desc pelt_save_desc_default(void);
 
 /* Writes a model; the extension of `path` chooses the format. OBJ, PLY: with clips and a printf pattern in the path
- * ('f_%04d.obj') one file per frame. A vertex animation texture (a.exr) has a_normals.exr, a.json and a.glb beside it. Files are written beside their final place and renamed when complete: a failure
- * leaves what was there before. `desc` may be NULL. */
+ * ('f_%04d.obj') one file per frame. A vertex animation texture (a.exr) has a_normals.exr, a.json and a.glb beside it.
+ * Files are written beside their final place and renamed when complete: a failure leaves what was there before. `desc`
+ * may be NULL. */
 PELT_API pelt_result pelt_save(pelt_context *context, const pelt_model *model, const char *path,
                                const pelt_save_desc *desc);
 
