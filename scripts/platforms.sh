@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # platforms.sh [--smoke] [NAME…]: builds Pelt for other platforms and runs their tests, by scripts/platforms/NAME.sh; without names, all.
 # A platform whose tools are not installed is skipped (scripts/setup platforms installs them).
-#   --smoke  only the program, compiled quickly, and the bytes of its results (tests/same_bytes.sh)
+#   --smoke  only the program, compiled quickly, and the bytes of a few small results (tests/same_bytes.sh --quick)
 # The end is a table with passed, failed and skipped tests; fails when anything failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit

@@ -6,7 +6,7 @@
 #              in a browser, other readers of our files, the installed package, the quick parts of gauntlet and interop
 #   asan       clang, address and undefined-behaviour sanitizers: the tests of the library and of the program, fuzz corpora, broken files
 #   tsan       clang, thread sanitizer: tests that together enter every parallel loop (THREAD_TESTS in tests/CMakeLists.txt)
-#   platforms  the program for each platform whose tools are installed, and the bytes of its results (scripts/platforms.sh --smoke)
+#   platforms  the program for each platform whose tools are installed, and the bytes of a few small results (scripts/platforms.sh --smoke)
 #
 # Each build, and the coverage, counts as one test. Real data is used by coverage and dev-clang only; under sanitizers it would only
 # take long.

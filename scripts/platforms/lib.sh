@@ -25,15 +25,15 @@ smoke_build() {
     fi
 }
 
-# smoke: results of the program have the bytes of the table.
+# smoke: a few results of the program have the bytes of the table.
 smoke() {
     local build=build/smoke/$preset suffix
     smoke_build pelt pelt-scenes || { judge 1; return; }
     for suffix in '' .exe; do
         [ ! -f "$build/bin/pelt$suffix" ] || break
     done
-    tests/same_bytes.sh "$build/bin/pelt$suffix" "$build/bin/pelt-scenes$suffix" "${runner[@]}" &&
-        echo "$preset: results have the bytes of tests/same_bytes.sha256"
+    tests/same_bytes.sh --quick "$build/bin/pelt$suffix" "$build/bin/pelt-scenes$suffix" "${runner[@]}" &&
+        echo "$preset: a few results have the bytes of tests/same_bytes.sha256"
     judge $?
 }
 
