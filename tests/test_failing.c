@@ -108,6 +108,12 @@ static int make_files(void **state) {
     uint8_t *usd = get_file("../fuzz/corpus/usd/strip.usda", &size);
     put_file("strip.usda", usd, size);
     free(usd);
+    usd = get_file("../fuzz/corpus/usd/layers.usda", &size);
+    put_file("layers.usda", usd, size);
+    free(usd);
+    fbx = get_file("../fuzz/corpus/fbx/layers.fbx", &size);
+    put_file("layers.fbx", fbx, size);
+    free(fbx);
     usd = get_file("../fuzz/corpus/usd/moving.usda", &size);
     put_file("moving.usda", usd, size);
     free(usd);
@@ -150,35 +156,22 @@ typedef struct format_case {
 } format_case;
 
 static const format_case formats[] = {
-    {"rig.glb", NULL, "out.glb", NULL, NULL, NULL},
-    {"rig.gltf", NULL, "out.gltf", "out.bin", NULL, NULL},
-    {"mesh.obj", NULL, "out.obj", NULL, NULL, NULL},
-    {"mesh.ply", NULL, "out.ply", NULL, NULL, NULL},
-    {"mesh.obj", "clip.pc2", "out.pc2", NULL, NULL, NULL},
-    {"mesh.obj", "clip.mdd", "out.mdd", NULL, NULL, NULL},
-    {"clip.pc2", NULL, "out.mdd", NULL, NULL, NULL},
-    {"frame_%d.obj", NULL, "out.pc2", NULL, NULL, NULL},
-    {"mesh.obj", "clip.pc2", "out.glb", NULL, NULL, NULL},
-    {"move.abc", NULL, "out.obj", NULL, NULL, NULL},
-    {"strip.fbx", NULL, "out.glb", NULL, NULL, NULL},
-    {"rig.glb", NULL, "out.fbx", NULL, NULL, NULL},
-    {"rig.glb", NULL, "out.usdz", NULL, NULL, NULL},
-    {"strip.usda", NULL, "out.glb", NULL, NULL, NULL},
-    {"rig.usdz", NULL, "out.usda", NULL, NULL, NULL},
-    {"moving.usda", NULL, "out.pc2", NULL, NULL, NULL},
-    {"mesh.obj", "clip.pc2", "out.usda", NULL, NULL, NULL},
-    {"move.abc", NULL, "out.abc", NULL, NULL, NULL},
-    {"clip.abc", NULL, "out.abc", NULL, NULL, NULL},
-    {"mesh.obj", NULL, "out.abc", NULL, NULL, NULL},
-    {"move.abc", NULL, "out.pc2", NULL, NULL, NULL},
-    {"rig.bvh", NULL, "out.bvh", NULL, NULL, NULL},
-    {"s.asf", NULL, NULL, NULL, NULL, NULL},
-    {"s.asf", "t.amc", "out.bvh", NULL, NULL, NULL},
-    {"t.amc", NULL, "out.glb", NULL, NULL, NULL},
-    {"rig.glb", NULL, "out.glb", NULL, "z", NULL},
-    {"mesh.obj", "clip.pc2", "out.pc2", NULL, "z", NULL},
-    {"s.asf", "t.amc", "out.bvh", NULL, "x", NULL},
-    {"apart.gltf", NULL, "out.glb", NULL, NULL, "auto"},
+    {"rig.glb", NULL, "out.glb", NULL, NULL, NULL},         {"rig.gltf", NULL, "out.gltf", "out.bin", NULL, NULL},
+    {"mesh.obj", NULL, "out.obj", NULL, NULL, NULL},        {"mesh.ply", NULL, "out.ply", NULL, NULL, NULL},
+    {"mesh.obj", "clip.pc2", "out.pc2", NULL, NULL, NULL},  {"mesh.obj", "clip.mdd", "out.mdd", NULL, NULL, NULL},
+    {"clip.pc2", NULL, "out.mdd", NULL, NULL, NULL},        {"frame_%d.obj", NULL, "out.pc2", NULL, NULL, NULL},
+    {"mesh.obj", "clip.pc2", "out.glb", NULL, NULL, NULL},  {"move.abc", NULL, "out.obj", NULL, NULL, NULL},
+    {"strip.fbx", NULL, "out.glb", NULL, NULL, NULL},       {"rig.glb", NULL, "out.fbx", NULL, NULL, NULL},
+    {"rig.glb", NULL, "out.usdz", NULL, NULL, NULL},        {"strip.usda", NULL, "out.glb", NULL, NULL, NULL},
+    {"layers.usda", NULL, "out.fbx", NULL, NULL, NULL},     {"layers.fbx", NULL, "out.usda", NULL, NULL, NULL},
+    {"layers.fbx", NULL, "out.glb", NULL, NULL, NULL},      {"rig.usdz", NULL, "out.usda", NULL, NULL, NULL},
+    {"moving.usda", NULL, "out.pc2", NULL, NULL, NULL},     {"mesh.obj", "clip.pc2", "out.usda", NULL, NULL, NULL},
+    {"move.abc", NULL, "out.abc", NULL, NULL, NULL},        {"clip.abc", NULL, "out.abc", NULL, NULL, NULL},
+    {"mesh.obj", NULL, "out.abc", NULL, NULL, NULL},        {"move.abc", NULL, "out.pc2", NULL, NULL, NULL},
+    {"rig.bvh", NULL, "out.bvh", NULL, NULL, NULL},         {"s.asf", NULL, NULL, NULL, NULL, NULL},
+    {"s.asf", "t.amc", "out.bvh", NULL, NULL, NULL},        {"t.amc", NULL, "out.glb", NULL, NULL, NULL},
+    {"rig.glb", NULL, "out.glb", NULL, "z", NULL},          {"mesh.obj", "clip.pc2", "out.pc2", NULL, "z", NULL},
+    {"s.asf", "t.amc", "out.bvh", NULL, "x", NULL},         {"apart.gltf", NULL, "out.glb", NULL, NULL, "auto"},
     {"apart.gltf", NULL, "out.glb", NULL, "z", "Walk+Nod"},
 };
 
@@ -561,9 +554,11 @@ static void cut_anywhere(void **state) {
     static const struct {
         const char *name, *base;
     } files[] = {
-        {"rig.glb", NULL},   {"mesh.obj", NULL},       {"mesh.ply", NULL},       {"move.abc", NULL}, {"clip.pc2", NULL},
-        {"rig.bvh", NULL},   {"clip.pc2", "mesh.obj"}, {"clip.mdd", "mesh.obj"}, {"s.asf", NULL},    {"t.amc", "s.asf"},
-        {"strip.fbx", NULL}, {"strip.usda", NULL},     {"moving.usda", NULL},    {"rig.usdz", NULL}, {"clip.abc", NULL},
+        {"rig.glb", NULL},     {"mesh.obj", NULL},   {"mesh.ply", NULL},       {"move.abc", NULL},
+        {"clip.pc2", NULL},    {"rig.bvh", NULL},    {"clip.pc2", "mesh.obj"}, {"clip.mdd", "mesh.obj"},
+        {"s.asf", NULL},       {"t.amc", "s.asf"},   {"strip.fbx", NULL},      {"layers.fbx", NULL},
+        {"layers.usda", NULL}, {"strip.usda", NULL}, {"moving.usda", NULL},    {"rig.usdz", NULL},
+        {"clip.abc", NULL},
     };
     for (size_t f = 0; f < PX_COUNT(files); f++) {
         size_t size;

@@ -165,7 +165,7 @@ static void attributes_that_are_none(void **state) {
     pelt_model_destroy(model);
     const char *obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
     test_ok(&test, pelt_load_memory(test.context, obj, strlen(obj), "bare.obj", NULL, &bare));
-    test_fails(&test, pelt_vertex_attribute(test.context, bare, "x", out), PELT_ERROR_INPUT, "glTF files only");
+    test_fails(&test, pelt_vertex_attribute(test.context, bare, "x", out), PELT_ERROR_INPUT, "glTF, FBX and USD files");
     pelt_model_destroy(bare);
     test_end(&test);
 }

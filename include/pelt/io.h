@@ -85,9 +85,10 @@ PELT_API pelt_result pelt_load_memory(pelt_context *context, const void *data, s
 PELT_API pelt_result pelt_load_cache_memory(pelt_context *context, const void *data, size_t size, const char *name,
                                             const pelt_load_desc *desc, pelt_model *model);
 
-/* A number for every vertex from the file that a model was read from (glTF): the first component of a vertex attribute
- * ("_FALLOFF"), or another ("COLOR_0.g": r, g, b, a or x, y, z, w). out [vertex]; NaN in parts that do not have it. Fails
- * where none has, with a sentence that lists what is there. */
+/* A number for every vertex from the file that a model was read from: the first component of a vertex attribute
+ * ("_FALLOFF"), or another ("COLOR_0.g": r, g, b, a or x, y, z, w). Of FBX and USD files colours and texture coordinates
+ * after the first set, by these names or their own. out [vertex]; NaN in parts of glTF files that do not have it. Fails where
+ * none has, with a sentence that lists what is there. */
 PELT_API pelt_result pelt_vertex_attribute(pelt_context *context, const pelt_model *model, const char *name,
                                            float *out);
 

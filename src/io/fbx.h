@@ -54,6 +54,7 @@ typedef struct px_fbx {
     px_fbx_link *links;          /* [link_count] in the order of the file */
     uint32_t link_count;
     px_fbx_object **joints; /* [joint] */
+    px_layers layers;       /* further layers of the mesh */
     double fps;
 } px_fbx;
 
@@ -125,6 +126,7 @@ typedef struct px_fbx_geometry {
     px_polygons content;
     px_list vertices;  /* px_corner */
     pelt_model *built; /* has the mesh, without parts */
+    px_layers layers;  /* further layers of its vertices */
     uint32_t material_count;
     uint32_t *part_sizes;    /* [material] polygons */
     uint32_t *part_vertices; /* [material] vertices; those of a material are a range */

@@ -108,9 +108,11 @@ pelt_result px_fbx_read_materials(px_fbx *fbx) {
         texture_count += fbx->links[l].property.data && px_fbx_is(fbx->links[l].child, "Texture", NULL) &&
                          px_fbx_is(fbx->links[l].parent, "Material", NULL);
     px_document *document = PX_NEW(model->memory, px_document, 1);
-    px_materials *all = PX_NEW(model->memory, px_materials, 1);
-    if (!document || !all)
+    px_kept *kept = PX_NEW(model->memory, px_kept, 1);
+    if (!document || !kept)
         return PELT_ERROR_MEMORY;
+    px_materials *all = &kept->materials;
+    kept->layers = fbx->layers;
     all->materials = PX_NEW(model->memory, px_material, count);
     all->images = PX_NEW(model->memory, px_image, texture_count);
     if (!all->materials || !all->images)
@@ -126,7 +128,7 @@ pelt_result px_fbx_read_materials(px_fbx *fbx) {
         read_material(object, material);
         PX_TRY(read_textures(fbx, object, all, material));
     }
-    *document = (px_document){px_format_fbx.info.name, all};
+    *document = (px_document){px_format_fbx.info.name, kept};
     model->document = document;
     return PELT_OK;
 }

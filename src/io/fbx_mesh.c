@@ -193,6 +193,7 @@ static pelt_result build_geometry(gathered *all, px_fbx_geometry *g) {
     const pelt_mesh *mesh = &g->built->mesh;
     PX_TRY(add_parts(all, g));
     PX_TRY(px_merge_vertices(&all->merge, mesh));
+    PX_TRY(px_merge_layers(&all->merge, mesh, &g->layers));
     PX_TRY(read_skin(all, g));
     PX_TRY(read_shapes(all, g));
     px_merge_next(&all->merge, mesh);
@@ -246,7 +247,7 @@ static pelt_result make_model(gathered *all, px_fbx_shape **shapes) {
     pelt_model *model = all->fbx->read->model;
     if (all->merge.vertex_count == 0)
         return PELT_OK;
-    PX_TRY(px_merge_finish(&all->merge));
+    PX_TRY(px_merge_finish(&all->merge, &all->fbx->layers));
     morph_shape *both = (morph_shape *)(void *)all->morphs.data;
     size_t count = all->morphs.size / sizeof *both;
     model->morphs.morphs = PX_NEW(model->memory, pelt_morph, count);

@@ -56,7 +56,7 @@ static uint32_t layer_at(const layer *l, size_t width, size_t corner, size_t poi
 
 /* A value with its number, to sort by. */
 typedef struct numbered {
-    float value[3];
+    float value[PX_COLOR_WIDTH];
     uint32_t number;
 } numbered;
 
@@ -166,7 +166,38 @@ static pelt_result read_uvs(px_fbx *fbx, px_fbx_geometry *g, layer *l) {
 /* Layers of a geometry. */
 typedef struct layers {
     layer uvs, normals, materials;
+    layer further[PX_MAX_LAYERS]; /* [content.layers.layer_count] */
 } layers;
+
+/* Reads the sets of texture coordinates after the first, and all colours. */
+static pelt_result read_further(px_fbx *fbx, px_fbx_geometry *g, layers *all) {
+    bool first = true;
+    for (const px_fbx_node *node = g->object->node->first; node; node = node->next) {
+        bool uvs = px_text_is(node->name, "LayerElementUV"), colors = px_text_is(node->name, "LayerElementColor");
+        if ((!uvs && !colors) || g->content.layers.layer_count == PX_MAX_LAYERS)
+            continue;
+        if (uvs && first) {
+            first = false;
+            continue;
+        }
+        layer *l = &all->further[g->content.layers.layer_count];
+        PX_TRY(read_layer(fbx, node, uvs ? "UV" : "Colors", uvs ? "UVIndex" : "ColorIndex", l));
+        px_layer out = {.width = uvs ? PX_UV_WIDTH : PX_COLOR_WIDTH};
+        size_t count = l->value_count / out.width * out.width;
+        const px_fbx_value *name = px_fbx_at(px_fbx_child(node, "Name"), 0);
+        if (count == 0)
+            continue;
+        out.name = name && name->kind == PX_FBX_TEXT ? px_arena_text(fbx->arena, name->text.data, name->text.size) : "";
+        out.values = PX_NEW(fbx->arena, float, count);
+        if (!out.name || !out.values)
+            return PELT_ERROR_MEMORY;
+        for (size_t i = 0; i < count; i++)
+            out.values[i] = isfinite((float)l->values[i]) ? (float)l->values[i] : px_layer_default(&out);
+        PX_TRY(find_equals(fbx, l, out.values, out.width));
+        PX_TRY(px_polygons_add_layer(fbx->arena, &g->content, &out));
+    }
+    return PELT_OK;
+}
 
 /* Corners of the polygons of one material. Polygons are runs of indices, the last of each is −index − 1. */
 static pelt_result read_corners(px_fbx *fbx, px_fbx_geometry *g, const int32_t *indices, size_t count,
@@ -194,6 +225,11 @@ static pelt_result read_corners(px_fbx *fbx, px_fbx_geometry *g, const int32_t *
             corners[c - first] = (px_corner){.point = (uint32_t)point + 1,
                                              .uv = layer_at(&all->uvs, 2, c, point, polygon),
                                              .normal = layer_at(&all->normals, 3, c, point, polygon)};
+            for (uint32_t n = 0; n < g->content.layers.layer_count; n++)
+                PX_TRY(px_polygons_combine(
+                    fbx->context, &g->content,
+                    layer_at(&all->further[n], g->content.layers.layers[n].width, c, point, polygon),
+                    &corners[c - first].combination));
         }
         g->content.corners.count += end - first;
         g->content.polygons.count++;
@@ -212,6 +248,7 @@ static pelt_result read_polygons(px_fbx *fbx, px_fbx_geometry *g, bool normals_u
     PX_TRY(read_layer(fbx, px_fbx_child(node, "LayerElementNormal"), "Normals", "NormalsIndex", &all.normals));
     PX_TRY(read_layer(fbx, px_fbx_child(node, "LayerElementMaterial"), "Materials", NULL, &all.materials));
     PX_TRY(read_uvs(fbx, g, &all.uvs));
+    PX_TRY(read_further(fbx, g, &all));
     PX_TRY(read_normals(fbx, g, &all.normals, normals_used));
     PX_TRY(px_fbx_indices(fbx, px_fbx_child(node, "PolygonVertexIndex"), &indices, &count));
     if (count >= PELT_NONE)
@@ -290,6 +327,8 @@ static pelt_result separate_parts(px_fbx *fbx, px_fbx_geometry *g) {
         points[i] = pelt_vertex_class(&mesh->points, sources[i]);
     bool ready = reorder(memory, &mesh->positions, 3, sources, count) &&
                  reorder(memory, &mesh->normals, 3, sources, count) && reorder(memory, &mesh->uvs, 2, sources, count);
+    for (uint32_t n = 0; n < g->layers.layer_count && ready; n++)
+        ready = reorder(memory, &g->layers.layers[n].values, g->layers.layers[n].width, sources, count);
     if (!ready)
         return PELT_ERROR_MEMORY;
     mesh->vertex_count = count;
@@ -312,6 +351,7 @@ pelt_result px_fbx_build_geometry(px_fbx *fbx, px_fbx_geometry *g, bool normals_
     if (g->content.positions.count == 0)
         return PELT_OK;
     PX_TRY(px_polygons_build(fbx->context, g->built, &g->content, &g->vertices));
+    PX_TRY(px_polygons_layers(g->built->memory, &g->content, &g->vertices, &g->layers));
     for (uint32_t m = 0; m < g->material_count; m++) {
         used += g->part_sizes[m] > 0;
         g->part_vertices[m] = g->part_sizes[m] > 0 ? g->built->mesh.vertex_count : 0;

@@ -149,8 +149,6 @@ static void warn(const px_write *write) {
     if (model->sliders.slider_count)
         px_log(write->context, PELT_LOG_WARNING,
                "FBX holds no sliders: only the motions of the file move their joints; write .glb to keep them");
-    if (model->mesh.colors)
-        px_log(write->context, PELT_LOG_WARNING, "vertex colours are not written to FBX; write .glb to keep them");
     if (model->clip_count && !write->desc->skip_clips)
         px_log(write->context, PELT_LOG_WARNING, "FBX holds no vertex animations; those of the model are left out");
     if (sheared && !write->trial)

@@ -13,6 +13,7 @@
 #define PELT_IO_FBX_WRITE_H
 
 #include "io/fbx_emit.h"
+#include "io/layers.h"
 #include "io/mesh_groups.h"
 
 #define PX_FBX_UV_SET "UVMap"
@@ -59,6 +60,9 @@ typedef struct px_fbx_writer {
     uint32_t root_count; /* joints that it is above */
     const px_write *write;
     const pelt_model *model;
+    pelt_mesh mesh; /* that of the model; all of it is one part where it has none */
+    pelt_part whole;
+    px_layers layers; /* further texture coordinates and colours */
     px_arena *arena;
     px_fbx_out out;
     px_buffer links; /* px_fbx_connection */

@@ -40,7 +40,7 @@ static pelt_result write_cluster(px_fbx_writer *w, const px_mesh_group *g, uint3
 pelt_result px_fbx_write_skin(px_fbx_writer *w, const px_mesh_group *g, int64_t geometry_id) {
     pelt_context *context = w->write->context;
     int64_t id = ++w->last_id;
-    px_fbx_begin_object(w, PX_FBX_DEFORMER, "Deformer", id, w->model->mesh.parts[g->first].name, "Deformer", "Skin");
+    px_fbx_begin_object(w, PX_FBX_DEFORMER, "Deformer", id, w->mesh.parts[g->first].name, "Deformer", "Skin");
     px_fbx_record_i32(&w->out, "Version", 101);
     px_fbx_end(&w->out);
     px_fbx_connect(w, id, geometry_id, NULL);
@@ -104,8 +104,8 @@ pelt_result px_fbx_write_shapes(px_fbx_writer *w, const px_mesh_group *g, int64_
             continue;
         if (!shapes_id) {
             shapes_id = ++w->last_id;
-            px_fbx_begin_object(w, PX_FBX_DEFORMER, "Deformer", shapes_id, w->model->mesh.parts[g->first].name,
-                                "Deformer", "BlendShape");
+            px_fbx_begin_object(w, PX_FBX_DEFORMER, "Deformer", shapes_id, w->mesh.parts[g->first].name, "Deformer",
+                                "BlendShape");
             px_fbx_record_i32(&w->out, "Version", 100);
             px_fbx_end(&w->out);
             px_fbx_connect(w, shapes_id, geometry_id, NULL);

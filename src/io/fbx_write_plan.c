@@ -11,7 +11,7 @@
 
 /* Joints of the bones of a skinned mesh, and those above them. */
 static void plan_limbs(px_fbx_writer *w, const px_mesh_group *g) {
-    const pelt_mesh *mesh = &w->model->mesh;
+    const pelt_mesh *mesh = &w->mesh;
     const pelt_skin *skin = &w->model->skin;
     const pelt_part *last = &mesh->parts[g->end - 1];
     size_t first = (size_t)3 * mesh->parts[g->first].first_triangle,
@@ -28,9 +28,9 @@ static void plan_limbs(px_fbx_writer *w, const px_mesh_group *g) {
 /* A rigid mesh follows the bone of its vertices: the transform from its space to the joint. */
 pelt_transform px_fbx_rigid_place(const px_fbx_writer *w, const px_mesh_group *g) {
     pelt_transform place = px_transform_identity();
-    const pelt_part *part = &w->model->mesh.parts[g->first];
+    const pelt_part *part = &w->mesh.parts[g->first];
     if (w->model->skin.bone_count && !g->skinned && part->triangle_count) {
-        uint32_t vertex = w->model->mesh.triangles[(size_t)3 * part->first_triangle];
+        uint32_t vertex = w->mesh.triangles[(size_t)3 * part->first_triangle];
         uint32_t bone = w->model->skin.bones[(size_t)vertex * w->model->skin.influence_count];
         px_transform_from_affine(&w->model->skin.inverse_binds[bone], &place);
     }
@@ -59,7 +59,7 @@ static pelt_result plan_names(px_fbx_writer *w) {
  * needs a node of the scene that stays without a transform. */
 static void plan_node(px_fbx_writer *w, uint32_t group) {
     const px_mesh_group *g = &w->groups[group];
-    uint32_t joint = w->model->mesh.parts[g->first].joint;
+    uint32_t joint = w->mesh.parts[g->first].joint;
     if (joint == PELT_NONE || w->limbs[joint] || w->nodes[joint])
         return;
     static const pelt_transform still = {{0, 0, 0}, {0, 0, 0, 1}, {1, 1, 1}};
@@ -74,8 +74,10 @@ static void plan_node(px_fbx_writer *w, uint32_t group) {
 }
 
 pelt_result px_fbx_plan(px_fbx_writer *w) {
-    const pelt_mesh *mesh = &w->model->mesh;
+    const pelt_mesh *mesh = &w->mesh;
     const pelt_skeleton *skeleton = &w->model->skeleton;
+    w->mesh = px_mesh_with_parts(&w->model->mesh, &w->whole);
+    PX_TRY(px_layers_get(w->arena, w->model, &w->layers));
     PX_TRY(px_mesh_groups_make(w->arena, mesh, w->model->skin.bone_count > 0, &w->groups, &w->group_count));
     w->own_nodes = PX_NEW(w->arena, bool, w->group_count);
     w->local_points = PX_NEW(w->arena, uint32_t, mesh->points.count);

@@ -121,5 +121,5 @@ pelt_affine px_fbx_turn_to(const px_fbx_writer *w, const pelt_affine *a) {
 }
 
 bool px_fbx_is_free(const px_fbx_writer *w, const px_mesh_group *g) {
-    return g->skinned || w->model->mesh.parts[g->first].joint == PELT_NONE;
+    return g->skinned || w->mesh.parts[g->first].joint == PELT_NONE;
 }

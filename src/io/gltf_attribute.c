@@ -1,5 +1,8 @@
-/* Vertex attributes that the model does not hold; decoded from the document on request. */
+/* Vertex attributes that the model does not hold; decoded from the document on request. Other formats have further layers (layers.h),
+ * by their own names or by those of glTF. */
 #include "io/gltf_document.h"
+
+#include <stdio.h>
 
 typedef struct request {
     px_gltf *doc;
@@ -84,19 +87,70 @@ static pelt_result read_parts(const request *r, float *out) {
     return found ? PELT_OK : fail_unknown(r);
 }
 
+/* The name of a layer in glTF files. */
+static void gltf_name(const px_layers *layers, uint32_t n, bool uvs, char *name, size_t size) {
+    bool color = layers->layers[n].width == PX_COLOR_WIDTH;
+    snprintf(name, size, color ? "COLOR_%u" : "TEXCOORD_%u", px_layer_number(layers, n) + (!color && uvs));
+}
+
+static pelt_result fail_layer(pelt_context *context, const pelt_mesh *mesh, const px_layers *layers, const char *name) {
+    px_buffer list = {.context = context};
+    char own[32];
+    for (uint32_t n = 0; n < layers->layer_count; n++) {
+        gltf_name(layers, n, mesh->uvs != NULL, own, sizeof own);
+        px_buffer_format(&list, "%s%s", n ? ", " : "", own);
+    }
+    pelt_result result =
+        list.failed ? PELT_ERROR_MEMORY
+                    : px_fail(context, PELT_ERROR_INPUT, "there is no vertex attribute \"%s\"; there are: %.*s", name,
+                              (int)px_min_size(list.size, 300), list.data);
+    px_buffer_free(&list);
+    return result;
+}
+
+static pelt_result read_layer(pelt_context *context, px_arena *arena, const pelt_model *model, const char *name,
+                              float *out) {
+    request r = {.mesh = &model->mesh};
+    px_layers layers;
+    char own[32];
+    uint32_t n = 0;
+    parse_name(&r, name);
+    PX_TRY(px_layers_get(arena, model, &layers));
+    if (layers.layer_count == 0)
+        return px_fail(context, PELT_ERROR_INPUT,
+                       "has no vertex attributes by name; they are read from glTF, FBX and USD files");
+    for (; n < layers.layer_count; n++) {
+        gltf_name(&layers, n, model->mesh.uvs != NULL, own, sizeof own);
+        if (strcmp(own, r.name) == 0 || strcmp(layers.layers[n].name, r.name) == 0)
+            break;
+    }
+    if (n == layers.layer_count)
+        return fail_layer(context, r.mesh, &layers, r.name);
+    const px_layer *layer = &layers.layers[n];
+    if (r.component >= layer->width)
+        return px_fail(context, PELT_ERROR_INPUT, "%s: its elements have only %u components", r.name, layer->width);
+    for (size_t i = 0; i < model->mesh.vertex_count; i++)
+        out[i] = layer->values[layer->width * i + r.component];
+    return PELT_OK;
+}
+
 pelt_result pelt_vertex_attribute(pelt_context *context, const pelt_model *model, const char *name, float *out) {
     const px_document *document = model->document;
     const char *subject = px_subject(context, model->path[0] ? model->path : NULL);
-    pelt_result result;
     px_gltf *doc = document && strcmp(document->format, px_format_gltf.info.name) == 0 ? document->data : NULL;
-    if (!doc || doc->source_count != model->mesh.part_count ||
-        (!model->mesh.origins && doc->vertex_count != model->mesh.vertex_count)) {
+    pelt_result result;
+    if (doc && (doc->source_count != model->mesh.part_count ||
+                (!model->mesh.origins && doc->vertex_count != model->mesh.vertex_count))) {
         result =
-            px_fail(context, PELT_ERROR_INPUT, "has no vertex attributes by name; they are read from glTF files only");
-    } else {
+            px_fail(context, PELT_ERROR_INPUT, "has another mesh now than in the file, whose attributes do not fit");
+    } else if (doc) {
         request r = {.doc = doc, .mesh = &model->mesh};
         parse_name(&r, name);
         result = read_parts(&r, out);
+    } else {
+        px_arena *arena = px_arena_create(context);
+        result = arena ? read_layer(context, arena, model, name, out) : PELT_ERROR_MEMORY;
+        px_arena_destroy(arena);
     }
     px_subject(context, subject);
     return result;

@@ -11,7 +11,7 @@
 
 #include "core/json.h"
 #include "core/math3.h"
-#include "io/io.h"
+#include "io/layers.h"
 
 /* Numbers [count] of `size` bytes each, 1, 2, 4 or 8, from the order of bytes of this machine to little-endian, or back. */
 static inline void px_little_endian(void *numbers, size_t count, size_t size) {
@@ -223,6 +223,7 @@ typedef struct px_gltf_writer {
     bool new_nodes;   /* rewrite all nodes: no source, or its nodes are not the first joints of the model */
     pelt_weight_format weights;
     bool sparse;         /* displacements may become sparse accessors without a view */
+    px_layers layers;    /* without a source: further texture coordinates and colours of a file of another format */
     const float *lookup; /* [vertex][2] a second set of texture coordinates; NULL: none */
     bool ordered;        /* sort the vertices by their bones */
     bool mended;         /* accessors of the source were replaced although the model did not change */

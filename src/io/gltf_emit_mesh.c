@@ -318,15 +318,31 @@ static void put_vertices(px_gltf_writer *w, uint32_t part, float *scratch) {
         px_json_remove(px_json_get(w->primitives[part], "attributes"), "TANGENT");
 }
 
-static void put_uvs(px_gltf_writer *w, uint32_t part, float *scratch) {
+static void put_uvs(px_gltf_writer *w, uint32_t part, uint32_t number, const float *values, float *scratch) {
     const pelt_part *p = &w->parts[part];
-    const float *uvs = w->model->mesh.uvs + 2 * (size_t)p->first_vertex;
+    const float *uvs = values + 2 * (size_t)p->first_vertex;
+    char name[32];
+    snprintf(name, sizeof name, "TEXCOORD_%u", number);
     for (size_t i = 0; i < p->vertex_count; i++) {
         scratch[2 * i] = uvs[2 * i];
         scratch[2 * i + 1] = 1 - uvs[2 * i + 1];
     }
-    px_gltf_put_uint(w, px_json_get(w->primitives[part], "attributes"), "TEXCOORD_0",
+    px_gltf_put_uint(w, px_json_get(w->primitives[part], "attributes"), name,
                      px_gltf_add_accessor(w, scratch, p->vertex_count, 2, PX_GLTF_F32, PX_GLTF_VERTICES, false));
+}
+
+/* Further texture coordinates and colours of a file of another format. */
+static void put_layers(px_gltf_writer *w, uint32_t part, float *scratch) {
+    for (uint32_t n = 0; n < w->layers.layer_count; n++) {
+        const px_layer *layer = &w->layers.layers[n];
+        uint32_t number = px_layer_number(&w->layers, n);
+        char name[32];
+        snprintf(name, sizeof name, "COLOR_%u", number);
+        if (layer->width == PX_UV_WIDTH)
+            put_uvs(w, part, number + (w->model->mesh.uvs != NULL), layer->values, scratch);
+        else if (number > 0 || !w->model->mesh.colors)
+            put_array(w, part, name, layer->values, PX_COLOR_WIDTH, NULL, scratch);
+    }
 }
 
 /* ---- Triangles and materials ------------------------------------------------------------------------------ */
@@ -473,7 +489,9 @@ static pelt_result emit_part(px_gltf_writer *w, uint32_t part, float *scratch) {
         if (!same || w->changed & PELT_CHANGED_POSITIONS)
             put_vertices(w, part, scratch);
         if (!w->source && w->model->mesh.uvs)
-            put_uvs(w, part, scratch);
+            put_uvs(w, part, 0, w->model->mesh.uvs, scratch);
+        if (!w->source)
+            put_layers(w, part, scratch);
         if (!w->source && w->lookup)
             put_array(w, part, "TEXCOORD_1", w->lookup, 2, NULL, scratch);
         if (w->model->mesh.colors && (!w->source || w->changed & PELT_CHANGED_COLORS))

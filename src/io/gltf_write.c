@@ -193,6 +193,8 @@ static pelt_result copy_parts(px_gltf_writer *w) {
 
 static pelt_result begin(px_gltf_writer *w) {
     PX_TRY(find_source(w));
+    if (!w->source)
+        PX_TRY(px_layers_get(w->arena, w->model, &w->layers));
     w->root = w->source ? px_json_copy(w->arena, w->source->root) : px_json_object(w->arena);
     if (!w->root)
         return PELT_ERROR_MEMORY;

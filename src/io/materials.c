@@ -2,6 +2,7 @@
 #include "io/materials.h"
 
 #include "io/gltf_document.h"
+#include "io/layers.h"
 #include "io/usd.h"
 
 #include <stdio.h>
@@ -178,6 +179,6 @@ pelt_result px_materials_get(px_arena *arena, const pelt_model *model, px_materi
         return from_gltf(arena, document->data, out);
     if (document && (strcmp(document->format, px_format_usd.info.name) == 0 ||
                      strcmp(document->format, px_format_fbx.info.name) == 0))
-        *out = *(const px_materials *)document->data;
+        *out = ((const px_kept *)document->data)->materials;
     return PELT_OK;
 }

@@ -18,6 +18,12 @@ typedef struct bone {
             &(all)->parts, &(all)->bones, &(all)->skin_bones, &(all)->skin_weights                                     \
     }
 
+typedef struct px_merged_layer {
+    px_layer layer;   /* without values */
+    px_buffer values; /* float [vertex][width], for vertices of meshes so far */
+    struct px_merged_layer *next;
+} px_merged_layer;
+
 void px_merge_begin(px_merge *all, pelt_context *context, pelt_model *model) {
     *all = (px_merge){.context = context, .model = model};
     px_buffer *buffers[] = BUFFERS(all);
@@ -29,6 +35,8 @@ void px_merge_free(px_merge *all) {
     px_buffer *buffers[] = BUFFERS(all);
     for (size_t b = 0; b < PX_COUNT(buffers); b++)
         px_buffer_free(buffers[b]);
+    for (px_merged_layer *l = all->layers; l; l = l->next)
+        px_buffer_free(&l->values);
 }
 
 void px_merge_next(px_merge *all, const pelt_mesh *mesh) {
@@ -58,6 +66,51 @@ pelt_result px_merge_vertices(px_merge *all, const pelt_mesh *mesh) {
             uint32_t vertex = all->vertex_count + mesh->triangles[(size_t)3 * t + (size_t)c];
             px_buffer_add(&all->triangles, &vertex, sizeof vertex);
         }
+    }
+    return PELT_OK;
+}
+
+/* ---- Further layers -------------------------------------------------------------------------------------------- */
+
+static void fill_layer(px_merged_layer *l, size_t vertex_count) {
+    float filler = px_layer_default(&l->layer);
+    while (!l->values.failed && l->values.size < vertex_count * l->layer.width * sizeof filler)
+        px_buffer_add(&l->values, &filler, sizeof filler);
+}
+
+/* The layer that continues `layer` behind the vertices so far; added where there is none. NULL: out of memory, or too many. */
+static px_merged_layer *find_layer(px_merge *all, const px_layer *layer) {
+    px_merged_layer **place = &all->layers;
+    for (; *place; place = &(*place)->next)
+        if (strcmp((*place)->layer.name, layer->name) == 0 && (*place)->layer.width == layer->width &&
+            (*place)->values.size <= (size_t)all->vertex_count * layer->width * sizeof(float))
+            return *place;
+    if (all->layer_count == PX_MAX_LAYERS || !(*place = PX_NEW(all->model->memory, px_merged_layer, 1)))
+        return NULL;
+    (*place)->layer = *layer;
+    (*place)->values.context = all->context;
+    if (!((*place)->layer.name = px_arena_text(all->model->memory, layer->name, strlen(layer->name)))) {
+        *place = NULL;
+        return NULL;
+    }
+    all->layer_count++;
+    return *place;
+}
+
+pelt_result px_merge_layers(px_merge *all, const pelt_mesh *mesh, const px_layers *layers) {
+    for (uint32_t n = 0; n < layers->layer_count; n++) {
+        const px_layer *layer = &layers->layers[n];
+        px_merged_layer *l = find_layer(all, layer);
+        if (!l && all->layer_count < PX_MAX_LAYERS)
+            return PELT_ERROR_MEMORY;
+        if (!l) {
+            px_log(all->context, PELT_LOG_WARNING,
+                   "has more than %u sets of texture coordinates and colours; '%s' is left out", PX_MAX_LAYERS,
+                   layer->name);
+            continue;
+        }
+        fill_layer(l, all->vertex_count);
+        px_buffer_add(&l->values, layer->values, (size_t)layer->width * mesh->vertex_count * sizeof(float));
     }
     return PELT_OK;
 }
@@ -240,11 +293,27 @@ static pelt_result make_skin(px_merge *all) {
     return PELT_OK;
 }
 
-pelt_result px_merge_finish(px_merge *all) {
+static pelt_result make_layers(px_merge *all, px_layers *out) {
+    if (!(out->layers = PX_NEW(all->model->memory, px_layer, all->layer_count)))
+        return PELT_ERROR_MEMORY;
+    for (px_merged_layer *l = all->layers; l; l = l->next) {
+        px_layer *layer = &out->layers[out->layer_count++];
+        fill_layer(l, all->vertex_count);
+        *layer = l->layer;
+        if (l->values.failed || !(layer->values = keep(all, &l->values)))
+            return PELT_ERROR_MEMORY;
+    }
+    out->vertex_count = all->vertex_count;
+    return PELT_OK;
+}
+
+pelt_result px_merge_finish(px_merge *all, px_layers *layers) {
+    *layers = (px_layers){0};
     px_buffer *buffers[] = BUFFERS(all);
     for (size_t b = 0; b < PX_COUNT(buffers); b++)
         if (buffers[b]->failed)
             return PELT_ERROR_MEMORY;
     PX_TRY(make_mesh(all));
+    PX_TRY(make_layers(all, layers));
     return all->bones.size ? make_skin(all) : PELT_OK;
 }

@@ -2,7 +2,7 @@
 #ifndef PELT_IO_MERGE_H
 #define PELT_IO_MERGE_H
 
-#include "io/io.h"
+#include "io/layers.h"
 
 /* Everything merged so far. */
 typedef struct px_merge {
@@ -14,6 +14,8 @@ typedef struct px_merge {
     px_buffer parts;                    /* pelt_part; the caller adds them */
     px_buffer bones;                    /* joint and inverse bind matrix */
     px_buffer skin_bones, skin_weights; /* uint16_t, float [vertex][PELT_MAX_INFLUENCES] */
+    struct px_merged_layer *layers;     /* further layers, the first one first; in the model's memory */
+    uint32_t layer_count;
     uint32_t vertex_count, point_count, triangle_count, polygon_count, influence_count;
     bool normals_used, uvs_used; /* set by the caller before the first mesh */
 } px_merge;
@@ -31,6 +33,8 @@ void px_merge_free(px_merge *merge);
 pelt_result px_merge_bone(px_merge *merge, uint32_t joint, const pelt_affine *inverse_bind, uint16_t *bone);
 /* Adds the vertices and triangles of a mesh. */
 pelt_result px_merge_vertices(px_merge *merge, const pelt_mesh *mesh);
+/* Adds further layers of its vertices. Layers of one name and width are one; vertices of meshes that do not have it get the default. */
+pelt_result px_merge_layers(px_merge *merge, const pelt_mesh *mesh, const px_layers *layers);
 /* Adds the weights of its vertices, from a list of px_influence in any order: the largest, normalized. Points without one follow
  * `joint`, through a bone with the matrix `place`. */
 pelt_result px_merge_skin(px_merge *merge, px_arena *scratch, const pelt_mesh *mesh, const px_buffer *influences,
@@ -40,7 +44,7 @@ void px_merge_next(px_merge *merge, const pelt_mesh *mesh);
 /* Displacements [vertex][3] in the model's memory from rows [count] of points; `matrix` transforms them. NULL: out of memory. */
 float *px_merge_spread(px_merge *merge, const pelt_mesh *mesh, const pelt_affine *matrix, const int32_t *points,
                        const double *rows, size_t count);
-/* Sets mesh and, if there are bones, skin of the model. */
-pelt_result px_merge_finish(px_merge *merge);
+/* Sets mesh and, if there are bones, skin of the model. `layers` gets the further layers, in the model's memory. */
+pelt_result px_merge_finish(px_merge *merge, px_layers *layers);
 
 #endif

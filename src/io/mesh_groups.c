@@ -90,3 +90,16 @@ uint32_t px_sheared_joints(const pelt_model *model) {
         count += skeleton->parents[j] != PELT_NONE && is_turned(model, j) && is_stretched(model, skeleton->parents[j]);
     return count;
 }
+
+pelt_mesh px_mesh_with_parts(const pelt_mesh *mesh, pelt_part *whole) {
+    pelt_mesh all = *mesh;
+    if (mesh->part_count == 0 && mesh->vertex_count > 0) {
+        *whole = (pelt_part){.name = "mesh",
+                             .triangle_count = mesh->triangle_count,
+                             .vertex_count = mesh->vertex_count,
+                             .joint = PELT_NONE};
+        all.parts = whole;
+        all.part_count = 1;
+    }
+    return all;
+}

@@ -24,4 +24,7 @@ bool px_mesh_group_has_morph(const px_mesh_group *group, const pelt_morph *morph
 /* The number of joints that are sheared: they turn below a joint that is stretched unevenly. */
 uint32_t px_sheared_joints(const pelt_model *model);
 
+/* The mesh; where it has no parts, with all of it as one, `whole`. */
+pelt_mesh px_mesh_with_parts(const pelt_mesh *mesh, pelt_part *whole);
+
 #endif

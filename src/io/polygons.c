@@ -39,12 +39,12 @@ typedef struct builder {
 
 static inline uint64_t hash_corner(px_corner c) {
     uint64_t h = (c.point | (uint64_t)c.uv << 32) * UINT64_C(0x9E3779B97F4A7C15);
-    h = (h ^ h >> 32 ^ c.normal) * UINT64_C(0xD6E8FEB86659FD93);
+    h = (h ^ h >> 32 ^ c.normal ^ (uint64_t)c.combination << 32) * UINT64_C(0xD6E8FEB86659FD93);
     return h ^ h >> 32;
 }
 
 static inline bool same_corner(px_corner a, px_corner b) {
-    return a.point == b.point && a.uv == b.uv && a.normal == b.normal;
+    return a.point == b.point && a.uv == b.uv && a.normal == b.normal && a.combination == b.combination;
 }
 
 /* The slot of a corner, or the empty slot where it belongs. */
@@ -142,6 +142,82 @@ static pelt_result fill_vertices(builder *b) {
     for (size_t i = 0; mesh->uvs && i < count; i++)
         if (vertices[i].uv)
             memcpy(mesh->uvs + 2 * i, uvs + (size_t)2 * (vertices[i].uv - 1), 2 * sizeof(float));
+    return PELT_OK;
+}
+
+/* ---- Further layers --------------------------------------------------------------------------------------- */
+
+pelt_result px_polygons_add_layer(px_arena *arena, px_polygons *content, const px_layer *layer) {
+    px_layers *all = &content->layers;
+    if (!all->layers && !(all->layers = PX_NEW(arena, px_layer, PX_MAX_LAYERS)))
+        return PELT_ERROR_MEMORY;
+    if (all->layer_count < PX_MAX_LAYERS)
+        all->layers[all->layer_count++] = *layer;
+    return PELT_OK;
+}
+
+/* The slot of a combination, or the empty slot where it belongs. */
+static uint32_t *find_combination(const px_polygons *content, px_combination wanted) {
+    const px_combination *all = content->combinations.data;
+    uint64_t h = (wanted.before | (uint64_t)wanted.value << 32) * UINT64_C(0x9E3779B97F4A7C15);
+    uint32_t mask = content->table_size - 1, at = (uint32_t)(h >> 32 ^ h) & mask;
+    while (content->table[at] && memcmp(&all[content->table[at] - 1], &wanted, sizeof wanted) != 0)
+        at = (at + 1) & mask;
+    return &content->table[at];
+}
+
+static pelt_result grow_combinations(pelt_context *context, px_polygons *content) {
+    const px_combination *all = content->combinations.data;
+    size_t size = content->table_size ? (size_t)2 * content->table_size : 1024;
+    if (size > UINT32_MAX)
+        return px_fail(context, PELT_ERROR_UNSUPPORTED, "has more corners than can be counted");
+    px_free(context, content->table);
+    content->table = PX_ALLOC(context, uint32_t, size);
+    content->table_size = (uint32_t)size;
+    if (!content->table)
+        return PELT_ERROR_MEMORY;
+    for (size_t n = 0; n < content->combinations.count; n++)
+        *find_combination(content, all[n]) = (uint32_t)n + 1;
+    return PELT_OK;
+}
+
+pelt_result px_polygons_combine(pelt_context *context, px_polygons *content, uint32_t value, uint32_t *combination) {
+    px_combination wanted = {*combination, value};
+    if (2 * content->combinations.count >= content->table_size)
+        PX_TRY(grow_combinations(context, content));
+    uint32_t *slot = find_combination(content, wanted);
+    if (*slot == 0) {
+        px_combination *added = px_list_room(context, &content->combinations, 1, sizeof *added);
+        if (!added)
+            return PELT_ERROR_MEMORY;
+        *added = wanted;
+        *slot = (uint32_t)++content->combinations.count;
+    }
+    *combination = *slot;
+    return PELT_OK;
+}
+
+pelt_result px_polygons_layers(px_arena *arena, const px_polygons *content, const px_list *vertices, px_layers *out) {
+    const px_corner *corners = vertices->data;
+    const px_combination *all = content->combinations.data;
+    *out = (px_layers){.vertex_count = (uint32_t)vertices->count};
+    if (!(out->layers = PX_NEW(arena, px_layer, content->layers.layer_count)))
+        return PELT_ERROR_MEMORY;
+    for (; out->layer_count < content->layers.layer_count; out->layer_count++) {
+        px_layer *layer = &out->layers[out->layer_count];
+        *layer = content->layers.layers[out->layer_count];
+        if (!(layer->values = px_layer_alloc(arena, layer, vertices->count)))
+            return PELT_ERROR_MEMORY;
+    }
+    for (size_t i = 0; i < vertices->count; i++) {
+        uint32_t combination = corners[i].combination;
+        for (uint32_t n = out->layer_count; n-- > 0 && combination; combination = all[combination - 1].before) {
+            uint32_t width = out->layers[n].width, value = all[combination - 1].value;
+            if (value)
+                memcpy(out->layers[n].values + width * i,
+                       content->layers.layers[n].values + (size_t)width * (value - 1), width * sizeof(float));
+        }
+    }
     return PELT_OK;
 }
 
@@ -259,9 +335,11 @@ pelt_result px_polygons_build(pelt_context *context, pelt_model *model, px_polyg
 }
 
 void px_polygons_free(pelt_context *context, px_polygons *content) {
-    px_list *lists[] = {&content->positions, &content->uvs, &content->normals, &content->corners, &content->polygons};
+    px_list *lists[] = {&content->positions, &content->uvs,      &content->normals,
+                        &content->corners,   &content->polygons, &content->combinations};
     for (size_t i = 0; i < PX_COUNT(lists); i++)
         px_free(context, lists[i]->data);
+    px_free(context, content->table);
 }
 
 void px_polygons_tell(pelt_context *context, size_t short_faces, size_t odd_uvs, size_t odd_normals) {

@@ -3,7 +3,7 @@
 #ifndef PELT_IO_POLYGONS_H
 #define PELT_IO_POLYGONS_H
 
-#include "io/io.h"
+#include "io/layers.h"
 
 /* A growable array of elements of one type; scratch memory of the context. */
 typedef struct px_list {
@@ -15,10 +15,16 @@ typedef struct px_list {
  * change the count. */
 void *px_list_room(pelt_context *context, px_list *list, size_t more, size_t size);
 
-/* One corner of a polygon: indices of its point, texture coordinate and normal, counted from 1. 0: none. */
+/* One corner of a polygon: indices of its point, texture coordinate and normal, and of its combination of values of further
+ * layers, counted from 1. 0: none. */
 typedef struct px_corner {
-    uint32_t point, uv, normal;
+    uint32_t point, uv, normal, combination;
 } px_corner;
+
+/* The values of a corner in layers 0 … n: those in layers 0 … n − 1 are another combination. */
+typedef struct px_combination {
+    uint32_t before, value; /* numbers from 1; 0: none */
+} px_combination;
 
 typedef struct px_polygons {
     px_list positions;     /* float [point][3] */
@@ -26,6 +32,10 @@ typedef struct px_polygons {
     px_list normals;       /* float [normal][3]; a zero normal is replaced by one computed from the faces */
     px_list corners;       /* px_corner, polygon by polygon */
     px_list polygons;      /* uint32_t, number of corners of each polygon, at least 3 */
+    px_layers layers;      /* further layers; values [value][width], which combinations refer to */
+    px_list combinations;  /* px_combination */
+    uint32_t *table;       /* hash table of combinations, their numbers; 0: empty */
+    uint32_t table_size;   /* a power of 2, more than twice its entries */
     bool uvs_by_point;     /* uvs is [point]; the corners' uv indices are ignored */
     bool normals_by_point; /* normals is [point]; the corners' normal indices are ignored */
 } px_polygons;
@@ -34,6 +44,12 @@ typedef struct px_polygons {
  * PELT_NONE. Overwrites content->corners. `vertices` gets one px_corner per vertex; point 0: a point without a polygon.
  */
 pelt_result px_polygons_build(pelt_context *context, pelt_model *model, px_polygons *content, px_list *vertices);
+/* Adds a further layer with its values [value][width], which are not copied. */
+pelt_result px_polygons_add_layer(px_arena *arena, px_polygons *content, const px_layer *layer);
+/* Extends a corner's combination (0: none yet) by its value in the next layer. Call it for each layer in turn. */
+pelt_result px_polygons_combine(pelt_context *context, px_polygons *content, uint32_t value, uint32_t *combination);
+/* Further layers [vertex] of the vertices that px_polygons_build gave, in the arena. */
+pelt_result px_polygons_layers(px_arena *arena, const px_polygons *content, const px_list *vertices, px_layers *out);
 void px_polygons_free(pelt_context *context, px_polygons *content);
 
 /* Warns, if any count is not zero, of elements that were dropped or replaced: faces of fewer than 3 corners, texture

@@ -2,6 +2,7 @@
  *
  *   usd_parse.c     text (USDA) becomes a tree of prims
  *   usd_joints.c    transforms and skeletons
+ *   usd_primvar.c   values of points, corners and polygons
  *   usd_mesh.c      meshes with parts, weights and blend shapes
  *   usd_scene.c     the scene: joints, meshes, clip
  *   usd_motion.c    animations become motions
@@ -13,8 +14,8 @@
 #ifndef PELT_IO_USD_H
 #define PELT_IO_USD_H
 
-#include "io/materials.h"
 #include "io/merge.h"
+#include "io/polygons.h"
 
 /* Time codes a second of files that are written. */
 #define PX_USD_RATE 30.0
@@ -148,6 +149,7 @@ typedef struct px_usd {
     double rate; /* time codes a second */
     px_usd_skeleton *skeletons;
     uint32_t skeleton_count;
+    px_layers layers;     /* further layers of the mesh */
     px_usd_shape *shapes; /* [morph] in the order of model.morphs */
     uint32_t left_out;    /* prims with references and other things that are not read */
 } px_usd;
@@ -206,6 +208,31 @@ const px_usd_skeleton *px_usd_find_skeleton(const px_usd *usd, const px_usd_prim
 /* Joint of a skeleton by its path; PELT_NONE: none. */
 uint32_t px_usd_joint(const px_usd_skeleton *skeleton, px_text path);
 
+/* Values (usd_primvar.c). */
+
+typedef enum px_usd_mapping { PX_USD_BY_POINT, PX_USD_BY_CORNER, PX_USD_BY_POLYGON, PX_USD_CONSTANT } px_usd_mapping;
+
+/* Values of points, corners or polygons; equal values of corners have one number. */
+typedef struct px_usd_primvar {
+    px_usd_mapping mapping;
+    float *values; /* [value_count][width] */
+    size_t value_count;
+    uint32_t *indices; /* [index_count]; NULL: none */
+    size_t index_count;
+} px_usd_primvar;
+
+/* The interpolation of a property, `fallback` where it has none. */
+px_usd_mapping px_usd_read_mapping(const px_usd_property *property, px_usd_mapping fallback);
+/* Values of a property (NULL: none). `indices`: name of the property that refers to the values; NULL: none. */
+pelt_result px_usd_read_primvar(px_usd *usd, const px_usd_prim *prim, const px_usd_property *property,
+                                const char *indices, size_t width, px_usd_mapping fallback, px_usd_primvar *out);
+/* The number of a value, from 1; 0: there is none. */
+uint32_t px_usd_primvar_at(const px_usd_primvar *v, size_t corner, size_t point, size_t polygon);
+/* Texture coordinates of a mesh, NULL: none; `indices` gets the name of the property with their indices. */
+const px_usd_property *px_usd_find_uvs(const px_usd_prim *prim, char *indices, size_t size);
+/* Adds further texture coordinates and colours of a mesh to the layers of `content`; values [PX_MAX_LAYERS] of them. */
+pelt_result px_usd_read_layers(px_usd *usd, const px_usd_prim *prim, px_polygons *content, px_usd_primvar *values);
+
 /* Meshes (usd_mesh.c). */
 
 /* Points of a mesh that are animated. */
@@ -227,8 +254,6 @@ typedef struct px_usd_gathered {
     uint32_t between_count, moves_count, odd_count;
 } px_usd_gathered;
 
-/* Texture coordinates of a mesh, NULL: none; `indices` gets the name of the property with their indices. */
-const px_usd_property *px_usd_find_uvs(const px_usd_prim *prim, char *indices, size_t size);
 pelt_result px_usd_read_mesh(px_usd_gathered *all, const px_usd_prim *prim);
 
 pelt_result px_usd_read_scene(px_usd *usd);     /* usd_scene.c: joints, meshes, clip */

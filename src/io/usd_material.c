@@ -315,14 +315,15 @@ static pelt_result read_all(px_usd *usd, image_list *list, px_materials *out) {
 pelt_result px_usd_read_materials(px_usd *usd) {
     px_arena *memory = usd->read->model->memory;
     px_document *document = PX_NEW(memory, px_document, 1);
-    px_materials *materials = PX_NEW(memory, px_materials, 1);
+    px_kept *kept = PX_NEW(memory, px_kept, 1);
     image_list list = {{.context = usd->context}, {.context = usd->context}};
-    if (!document || !materials)
+    if (!document || !kept)
         return PELT_ERROR_MEMORY;
-    pelt_result result = read_all(usd, &list, materials);
+    kept->layers = usd->layers;
+    pelt_result result = read_all(usd, &list, &kept->materials);
     px_buffer_free(&list.names);
     px_buffer_free(&list.images);
-    *document = (px_document){px_format_usd.info.name, materials};
+    *document = (px_document){px_format_usd.info.name, kept};
     usd->read->model->document = document;
     return result;
 }

@@ -1,103 +1,8 @@
 /* Meshes of USD files, with their parts, weights and blend shapes: see usd.h. */
 #include "core/math3.h"
-#include "io/polygons.h"
 #include "io/usd.h"
 
 #include <stdio.h>
-
-/* ---- Primvars --------------------------------------------------------------------------------------------------- */
-
-typedef enum mapping { BY_POINT, BY_CORNER, BY_POLYGON, CONSTANT } mapping;
-
-/* Values of points, corners or polygons; equal values of corners have one number. */
-typedef struct primvar {
-    mapping mapping;
-    float *values; /* [value_count][width] */
-    size_t value_count;
-    uint32_t *indices; /* [index_count]; NULL: none */
-    size_t index_count;
-} primvar;
-
-static mapping read_mapping(const px_usd_property *property, mapping fallback) {
-    px_text word = px_usd_first_text(px_usd_metadata(property->metadata, "interpolation"));
-    return px_text_is(word, "vertex") || px_text_is(word, "varying") ? BY_POINT
-           : px_text_is(word, "faceVarying")                         ? BY_CORNER
-           : px_text_is(word, "uniform")                             ? BY_POLYGON
-           : px_text_is(word, "constant")                            ? CONSTANT
-                                                                     : fallback;
-}
-
-/* Gives equal values one number. */
-static pelt_result number_values(px_usd *usd, primvar *v, size_t width) {
-    size_t size = 1024;
-    while (size < 2 * v->value_count && size < (size_t)1 << 31)
-        size *= 2;
-    uint32_t *table = PX_ALLOC(usd->context, uint32_t, size);
-    v->indices = PX_NEW(usd->arena, uint32_t, v->value_count);
-    size_t kept = 0;
-    for (size_t i = 0; table && v->indices && i < v->value_count; i++) {
-        uint64_t hash = UINT64_C(0x9E3779B97F4A7C15);
-        for (size_t c = 0; c < width; c++)
-            hash = (hash ^ px_float_bits(v->values[width * i + c])) * UINT64_C(0xD6E8FEB86659FD93) ^ hash >> 32;
-        size_t at = (size_t)(hash ^ hash >> 29) & (size - 1);
-        while (table[at] &&
-               memcmp(v->values + width * (table[at] - 1), v->values + width * i, width * sizeof(float)) != 0)
-            at = (at + 1) & (size - 1);
-        if (!table[at]) {
-            memmove(v->values + width * kept, v->values + width * i, width * sizeof(float));
-            table[at] = (uint32_t)++kept;
-        }
-        v->indices[i] = table[at] - 1;
-    }
-    v->index_count = v->value_count;
-    v->value_count = kept;
-    bool ready = table && v->indices;
-    px_free(usd->context, table);
-    return ready ? PELT_OK : PELT_ERROR_MEMORY;
-}
-
-/* `indices`: name of the property that refers to the values; NULL: none. */
-static pelt_result read_primvar(px_usd *usd, const px_usd_prim *prim, const px_usd_property *property,
-                                const char *indices, size_t width, mapping fallback, primvar *out) {
-    *out = (primvar){.mapping = fallback};
-    if (!property)
-        return PELT_OK;
-    const double *numbers;
-    size_t count;
-    out->mapping = read_mapping(property, fallback);
-    PX_TRY(px_usd_numbers(usd, property->value, &numbers, &count));
-    if (count / width >= PELT_NONE)
-        return px_fail(usd->context, PELT_ERROR_UNSUPPORTED, "has too many values");
-    out->value_count = count / width;
-    if (!(out->values = PX_NEW(usd->arena, float, out->value_count *width)))
-        return PELT_ERROR_MEMORY;
-    for (size_t i = 0; i < out->value_count * width; i++)
-        out->values[i] = isfinite((float)numbers[i]) ? (float)numbers[i] : 0;
-    const px_usd_property *numbered = indices ? px_usd_find(prim, indices, PX_USD_VALUE) : NULL;
-    if (!numbered)
-        return out->mapping == BY_CORNER ? number_values(usd, out, width) : PELT_OK;
-    PX_TRY(px_usd_numbers(usd, numbered->value, &numbers, &count));
-    if (!(out->indices = PX_NEW(usd->arena, uint32_t, count)))
-        return PELT_ERROR_MEMORY;
-    for (size_t i = 0; i < count; i++)
-        out->indices[i] = numbers[i] >= 0 && numbers[i] < (double)out->value_count ? (uint32_t)numbers[i] : PELT_NONE;
-    out->index_count = count;
-    return PELT_OK;
-}
-
-/* The number of a value, from 1; 0: there is none. */
-static uint32_t primvar_at(const primvar *v, size_t corner, size_t point, size_t polygon) {
-    size_t at = v->mapping == BY_POINT     ? point
-                : v->mapping == BY_CORNER  ? corner
-                : v->mapping == BY_POLYGON ? polygon
-                                           : 0;
-    if (v->indices) {
-        if (at >= v->index_count || v->indices[at] == PELT_NONE)
-            return 0;
-        at = v->indices[at];
-    }
-    return at < v->value_count ? (uint32_t)at + 1 : 0;
-}
 
 /* ---- Meshes ----------------------------------------------------------------------------------------------------- */
 
@@ -109,7 +14,8 @@ typedef struct geometry {
     px_polygons content;
     px_list vertices; /* px_corner */
     pelt_model *built;
-    primvar uvs, normals;
+    px_usd_primvar uvs, normals, further[PX_MAX_LAYERS];
+    px_layers layers; /* of its vertices */
     uint32_t *counts; /* [polygon] corners */
     uint32_t *firsts; /* [polygon] its first corner */
     uint32_t *points; /* [corner] */
@@ -176,19 +82,7 @@ static pelt_result read_points(px_usd_gathered *all, geometry *g) {
     return PELT_OK;
 }
 
-/* The first property that holds texture coordinates, and the name of its indices. */
-const px_usd_property *px_usd_find_uvs(const px_usd_prim *prim, char *indices, size_t size) {
-    const px_usd_property *found = px_usd_find(prim, "primvars:st", PX_USD_VALUE);
-    for (const px_usd_property *p = prim->properties; p && !found; p = p->next)
-        if (p->kind == PX_USD_VALUE && p->name.size > 9 && memcmp(p->name.data, "primvars:", 9) == 0 &&
-            (px_text_is(p->type, "texCoord2f") || px_text_is(p->type, "float2")))
-            found = p;
-    snprintf(indices, size, "%.*s:indices", found ? (int)px_min_size(found->name.size, 200) : 0,
-             found ? found->name.data : "");
-    return found;
-}
-
-static pelt_result copy_values(px_usd *usd, const primvar *v, size_t width, px_list *out) {
+static pelt_result copy_values(px_usd *usd, const px_usd_primvar *v, size_t width, px_list *out) {
     float *room = px_list_room(usd->context, out, width * v->value_count, sizeof *room);
     if (!room)
         return PELT_ERROR_MEMORY;
@@ -203,15 +97,15 @@ static pelt_result read_attributes(px_usd_gathered *all, geometry *g) {
     size_t point_count = g->content.positions.count / 3;
     char indices[256];
     const px_usd_property *uvs = px_usd_find_uvs(g->prim, indices, sizeof indices);
-    PX_TRY(read_primvar(usd, g->prim, uvs, indices, 2, CONSTANT, &g->uvs));
+    PX_TRY(px_usd_read_primvar(usd, g->prim, uvs, indices, 2, PX_USD_CONSTANT, &g->uvs));
     PX_TRY(copy_values(usd, &g->uvs, 2, &g->content.uvs));
     g->content.uvs_by_point =
-        g->uvs.mapping == BY_POINT && !g->uvs.indices && g->uvs.value_count == point_count && point_count > 0;
+        g->uvs.mapping == PX_USD_BY_POINT && !g->uvs.indices && g->uvs.value_count == point_count && point_count > 0;
     const px_usd_property *normals = px_usd_find(g->prim, "primvars:normals", PX_USD_VALUE);
-    mapping fallback = normals ? CONSTANT : BY_POINT;
+    px_usd_mapping fallback = normals ? PX_USD_CONSTANT : PX_USD_BY_POINT;
     if (!normals)
         normals = px_usd_find(g->prim, "normals", PX_USD_VALUE);
-    PX_TRY(read_primvar(usd, g->prim, normals, "primvars:normals:indices", 3, fallback, &g->normals));
+    PX_TRY(px_usd_read_primvar(usd, g->prim, normals, "primvars:normals:indices", 3, fallback, &g->normals));
     for (size_t n = 0; n < g->normals.value_count; n++) {
         float *normal = g->normals.values + 3 * n, turned[3] = {0};
         px_usd_matrix inverse; /* normals turn by the inverse transpose */
@@ -224,13 +118,14 @@ static pelt_result read_attributes(px_usd_gathered *all, geometry *g) {
     }
     if (g->normals.value_count == 0 &&
         all->merge.normals_used) { /* computed from the faces: other meshes have normals */
-        g->normals = (primvar){.mapping = BY_POINT, .value_count = point_count};
+        g->normals = (px_usd_primvar){.mapping = PX_USD_BY_POINT, .value_count = point_count};
         if (!(g->normals.values = PX_NEW(usd->arena, float, 3 * point_count)))
             return PELT_ERROR_MEMORY;
     }
-    g->content.normals_by_point = g->normals.mapping == BY_POINT && !g->normals.indices &&
+    g->content.normals_by_point = g->normals.mapping == PX_USD_BY_POINT && !g->normals.indices &&
                                   g->normals.value_count == point_count && point_count > 0;
-    return copy_values(usd, &g->normals, 3, &g->content.normals);
+    PX_TRY(copy_values(usd, &g->normals, 3, &g->content.normals));
+    return px_usd_read_layers(usd, g->prim, &g->content, g->further);
 }
 
 /* GeomSubsets of faces, and the mesh itself for faces that belong to none; a face of several belongs to the first. */
@@ -290,9 +185,14 @@ static pelt_result read_corners(px_usd_gathered *all, geometry *g) {
         }
         for (uint32_t c = 0; c < count; c++) {
             uint32_t corner = g->firsts[f] + (g->left_handed ? count - 1 - c : c), point = g->points[corner];
-            corners[used++] = (px_corner){.point = point + 1,
-                                          .uv = primvar_at(&g->uvs, corner, point, f),
-                                          .normal = primvar_at(&g->normals, corner, point, f)};
+            corners[used] = (px_corner){.point = point + 1,
+                                        .uv = px_usd_primvar_at(&g->uvs, corner, point, f),
+                                        .normal = px_usd_primvar_at(&g->normals, corner, point, f)};
+            for (uint32_t l = 0; l < g->content.layers.layer_count; l++)
+                PX_TRY(px_polygons_combine(usd->context, &g->content,
+                                           px_usd_primvar_at(&g->further[l], corner, point, f),
+                                           &corners[used].combination));
+            used++;
         }
         sizes[g->content.polygons.count++] = count;
     }
@@ -432,7 +332,7 @@ static pelt_result read_influences(px_usd_gathered *all, geometry *g, px_buffer 
     const double *numbers;
     size_t count, weight_count, point_count = g->content.positions.count / 3;
     double size = px_usd_number(px_usd_metadata(indices->metadata, "elementSize"), 1);
-    bool constant = read_mapping(indices, BY_POINT) == CONSTANT;
+    bool constant = px_usd_read_mapping(indices, PX_USD_BY_POINT) == PX_USD_CONSTANT;
     uint32_t joint_count, *joints, *bones = PX_NEW(usd->arena, uint32_t, g->skeleton->joint_count);
     PX_TRY(read_mesh_joints(usd, g, &joints, &joint_count));
     PX_TRY(px_usd_numbers(usd, indices->value, &numbers, &count));
@@ -574,9 +474,12 @@ static pelt_result build_geometry(px_usd_gathered *all, geometry *g) {
     if (g->content.positions.count == 0)
         return PELT_OK;
     PX_TRY(px_polygons_build(usd->context, g->built, &g->content, &g->vertices));
+    PX_TRY(px_polygons_layers(usd->arena, &g->content, &g->vertices, &g->layers));
     const pelt_mesh *mesh = &g->built->mesh;
     px_buffer influences = {.context = usd->context};
     pelt_result result = px_merge_vertices(&all->merge, mesh);
+    if (result == PELT_OK)
+        result = px_merge_layers(&all->merge, mesh, &g->layers);
     if (result == PELT_OK && g->skeleton) {
         px_usd_matrix own = g->place;
         if (found)

@@ -111,7 +111,7 @@ static pelt_result make_model(px_usd_gathered *all) {
     size_t count = all->shapes.size / sizeof *shapes;
     if (all->merge.vertex_count == 0)
         return PELT_OK;
-    PX_TRY(px_merge_finish(&all->merge));
+    PX_TRY(px_merge_finish(&all->merge, &all->usd->layers));
     model->morphs.morphs = PX_NEW(model->memory, pelt_morph, count);
     usd->shapes = PX_NEW(usd->arena, px_usd_shape, count);
     if (!model->morphs.morphs || !usd->shapes)

@@ -24,6 +24,8 @@ typedef struct px_usd_writer {
     const char **used_names;
     const char **files; /* [image_count] */
     uint32_t used_count;
+    px_layers layers;         /* further texture coordinates and colours */
+    const char **layer_names; /* [layer] with "primvars:" */
     px_mesh_group *groups;
     const char **group_names;
     uint32_t *group_bones; /* [group] the only bone of its vertices; PELT_NONE: they have several */

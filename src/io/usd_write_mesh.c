@@ -36,23 +36,47 @@ static void find_corners(const px_usd_writer *w, const px_mesh_group *g, corners
     }
 }
 
-/* Values [vertex][width] of the group: one for each point where points and vertices are the same, else one for each corner. */
-static void write_primvar(px_usd_writer *w, const px_mesh_group *g, const corners *c, const char *start,
-                          const float *values, size_t width) {
+/* Values [vertex][stride] of the group, of which `width` numbers are written: one for each point where points and vertices are the
+ * same, else one for each corner. */
+static void write_primvar(px_usd_writer *w, const px_mesh_group *g, const corners *c, const char *type,
+                          const char *name, const float *values, size_t width, size_t stride) {
     px_usd_out *out = &w->out;
     bool by_point = !w->mesh.points.of;
     const uint32_t *vertices = by_point ? g->vertices : (const uint32_t *)(const void *)c->vertices.data;
     size_t count = by_point ? g->point_count : c->vertices.size / sizeof *vertices;
-    px_usd_start(out, start);
+    px_usd_start(out, type);
+    px_buffer_format(&out->text, " %s = ", name);
     for (size_t i = 0; i < count; i++) {
         px_buffer_text(&out->text, i ? ", " : "[");
-        px_usd_tuple(out, values + width * vertices[i], width);
+        if (width == 1)
+            px_buffer_float(&out->text, values[stride * vertices[i]]);
+        else
+            px_usd_tuple(out, values + stride * vertices[i], width);
     }
     px_buffer_text(&out->text, count ? "] (\n" : "[] (\n");
     out->depth++;
     px_usd_line(out, "interpolation = \"%s\"", by_point ? "vertex" : "faceVarying");
     out->depth--;
     px_usd_line(out, ")");
+}
+
+/* The first colours are those of the mesh itself, which viewers show: three numbers and an opacity. */
+static void write_layers(px_usd_writer *w, const px_mesh_group *g, const corners *c) {
+    for (uint32_t n = 0; n < w->layers.layer_count; n++) {
+        const px_layer *layer = &w->layers.layers[n];
+        bool opaque = true;
+        if (layer->width == PX_UV_WIDTH) {
+            write_primvar(w, g, c, "texCoord2f[]", w->layer_names[n], layer->values, 2, 2);
+        } else if (px_layer_number(&w->layers, n) > 0) {
+            write_primvar(w, g, c, "color4f[]", w->layer_names[n], layer->values, 4, 4);
+        } else {
+            for (size_t i = 0; i < w->mesh.vertex_count && opaque; i++)
+                opaque = layer->values[4 * i + 3] == 1;
+            write_primvar(w, g, c, "color3f[]", "primvars:displayColor", layer->values, 3, 4);
+            if (!opaque)
+                write_primvar(w, g, c, "float[]", "primvars:displayOpacity", layer->values + 3, 1, 4);
+        }
+    }
 }
 
 /* Positions [point of the model or vertex] of the points of a group. `by_vertex`: positions has one row for each vertex. */
@@ -300,10 +324,11 @@ static pelt_result write_mesh(px_usd_writer *w, uint32_t group, corners *c, px_b
     if (g->end - g->first == 1)
         write_binding(w, part->material);
     if (w->mesh.normals)
-        write_primvar(w, g, c, "normal3f[] normals = ", w->mesh.normals, 3);
+        write_primvar(w, g, c, "normal3f[]", "normals", w->mesh.normals, 3, 3);
     PX_TRY(write_points(w, g));
     if (w->mesh.uvs)
-        write_primvar(w, g, c, "texCoord2f[] primvars:st = ", w->mesh.uvs, 2);
+        write_primvar(w, g, c, "texCoord2f[]", "primvars:st", w->mesh.uvs, 2, 2);
+    write_layers(w, g, c);
     if (w->model->skin.bone_count)
         write_skin(w, group);
     if (morphs)

@@ -140,6 +140,19 @@ static pelt_result plan_materials(px_usd_writer *w) {
     return PELT_OK;
 }
 
+static pelt_result plan_layers(px_usd_writer *w) {
+    PX_TRY(px_layers_get(w->arena, w->model, &w->layers));
+    if (!(w->layer_names = PX_NEW(w->arena, const char *, w->layers.layer_count)))
+        return PELT_ERROR_MEMORY;
+    for (uint32_t n = 0; n < w->layers.layer_count; n++) {
+        const px_layer *layer = &w->layers.layers[n];
+        const char *name = px_usd_name(&w->out, layer->name, layer->width == PX_UV_WIDTH ? "st1" : "color");
+        if (!name || !(w->layer_names[n] = px_usd_join(w->arena, "primvars", ":", name)))
+            return PELT_ERROR_MEMORY;
+    }
+    return PELT_OK;
+}
+
 bool px_usd_is_package(const char *path) {
     size_t length = strlen(path);
     return length >= 5 && strcasecmp(path + length - 5, ".usdz") == 0;
@@ -197,20 +210,12 @@ bool px_usd_is_channel(const px_usd_writer *w, uint32_t m) {
 }
 
 pelt_result px_usd_plan(px_usd_writer *w) {
-    static const char *const own[] = {"Model", "Skeleton", "Materials", PX_USD_ROOT_JOINT};
+    static const char *const own[] = {"Model", "Skeleton", "Materials", PX_USD_ROOT_JOINT, "st"};
     for (size_t n = 0; n < PX_COUNT(own); n++)
         if (!px_usd_name(&w->out, own[n], own[n]))
             return PELT_ERROR_MEMORY;
     w->root = own[0];
-    w->mesh = w->model->mesh;
-    if (w->mesh.part_count == 0 && w->mesh.vertex_count > 0) {
-        w->whole = (pelt_part){.name = "mesh",
-                               .triangle_count = w->mesh.triangle_count,
-                               .vertex_count = w->mesh.vertex_count,
-                               .joint = PELT_NONE};
-        w->mesh.parts = &w->whole;
-        w->mesh.part_count = 1;
-    }
+    w->mesh = px_mesh_with_parts(&w->model->mesh, &w->whole);
     PX_TRY(plan_joints(w));
     PX_TRY(px_mesh_groups_make(w->arena, &w->mesh, w->model->skin.bone_count > 0, &w->groups, &w->group_count));
     w->group_names = PX_NEW(w->arena, const char *, w->group_count);
@@ -225,6 +230,7 @@ pelt_result px_usd_plan(px_usd_writer *w) {
     PX_TRY(plan_channels(w));
     PX_TRY(plan_materials(w));
     PX_TRY(plan_images(w));
+    PX_TRY(plan_layers(w));
     float low[3] = {0}, high[3] = {0};
     for (size_t v = 0; v < (size_t)3 * w->mesh.vertex_count; v++) {
         float p = w->mesh.positions[v];
