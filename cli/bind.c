@@ -33,6 +33,7 @@ static OPTION_TABLE(own_table, own_options)
 
     static const option_group groups[] = {
         {"Options", own_table, 0},
+        {"Options", target_table, offsetof(bind_settings, written)},
         {"Binding", pelt_bind_options, offsetof(bind_settings, bind)},
         {"Binding", pelt_bind_prefer_options, offsetof(bind_settings, prefer_desc)},
         {"Reading", pelt_load_options, offsetof(bind_settings, load)},
@@ -129,6 +130,7 @@ static pelt_result write_model(bind_work *w) {
     double start = px_seconds();
     pelt_save_desc save = pelt_save_desc_default();
     save.weights = w->settings->format;
+    rig_save(&w->settings->written, &save);
     pelt_result result = pelt_save(context, w->model, w->settings->output, &save);
     w->seconds_write = px_seconds() - start;
     if (result == PELT_OK)
@@ -225,6 +227,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     if ((code = options_check(session, rules, COUNT(rules))) != EXIT_DONE)
         return code;
     bind_work w = {.session = session, .settings = settings, .desc = settings->bind, .inside = -1};
+    target_limit(session, &settings->written, &w.desc.influences);
     code = bind_also_list(&w);
     if (code == EXIT_DONE)
         code = bind_section_check(&w);

@@ -17,6 +17,7 @@ typedef struct bind_settings {
     const char *prefer;
     pelt_bind_prefer_desc prefer_desc;
     uint32_t format; /* pelt_weight_format */
+    rig_settings written;
     pelt_load_desc load;
 } bind_settings;
 

@@ -38,6 +38,7 @@ static pelt_result weigh(bind_work *w, bind_also *also) {
     const char *paths[] = {also->input};
     pelt_save_desc save = pelt_save_desc_default();
     save.weights = w->settings->format;
+    rig_save(&w->settings->written, &save);
     pelt_result result = pelt_load(context, paths, 1, &w->settings->load, &model);
     if (result == PELT_OK)
         result = pelt_binding_reuse(w->binding, model, &binding);

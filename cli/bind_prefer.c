@@ -42,7 +42,7 @@ exit_code bind_prefer_run(bind_work *w) {
     for (uint32_t e = 0; e < set.count; e++)
         examples[e] = (pelt_bind_example){set.items[e].name, set.items[e].locals, set.items[e].positions};
     pelt_bind_prefer_desc desc = w->settings->prefer_desc;
-    desc.influences = w->settings->bind.influences;
+    desc.influences = w->desc.influences;
     pelt_result result = pelt_bind_prefer(w->session->context, w->model, examples, set.count, &desc, &w->preferred);
     w->example_count = set.count;
     free(examples);

@@ -210,6 +210,34 @@ exit_code options_check(const cli_session *session, const idle_options *rules, s
 /* All values of a repeatable option, in order; the caller frees `items`. */
 arg_list option_values(const cli_session *session, const char *name);
 
+/* ---- target.c --------------------------------------------------------------------------------------------- */
+
+/* Limits of a program that plays the files (--target). */
+typedef struct target {
+    const char *name;
+    const char *transforms; /* supported value of --transforms; NULL: all */
+    const char *transforms_reason;
+    uint32_t influences; /* maximum bones per vertex */
+    const char *influences_reason;
+    uint32_t played; /* bones per vertex that may be written without a warning */
+    uint32_t file;   /* pelt_file_target: axes, unit, root and frame rate of FBX files */
+} target;
+/* How verbs write rigs. */
+typedef struct rig_settings {
+    uint32_t target; /* index among the choices of --target */
+    bool sparse;     /* verbs that add morph targets */
+} rig_settings;
+/* --target, for every verb that writes rigs; --sparse, for those that add morph targets. */
+const pelt_option_table *target_table(void);
+const pelt_option_table *sparse_table(void);
+const target *target_of(const rig_settings *settings);
+/* What these settings say about a file. */
+void rig_save(const rig_settings *settings, pelt_save_desc *save);
+/* For verbs that keep skins: reports a usage error for --target where the output is no .fbx. */
+exit_code target_check(const cli_session *session, const char *path);
+/* Limits bones per vertex to those of the target, and says so. */
+void target_limit(const cli_session *session, const rig_settings *settings, uint32_t *influences);
+
 /* ---- inputs.c --------------------------------------------------------------------------------------------- */
 
 typedef struct cli_input {

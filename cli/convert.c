@@ -11,7 +11,7 @@ typedef struct convert_settings {
     const char *output;
     uint32_t ply;
     uint32_t order;
-    uint32_t target;
+    rig_settings written;
     bool one_object;
     bool compress;
     double compress_error;
@@ -30,8 +30,6 @@ static const pelt_option own_options[] = {
      "glTF: keep the order of vertices, or sort them by bones for faster skinning"},
     {"one-object", 0, PELT_OPTION_FLAG, PELT_FIELD(convert_settings, one_object), NULL, 0, 0, NULL, NULL,
      "OBJ: write one object with the parts as groups and all vertices in order, so that caches fit in Blender"},
-    {"target", 0, PELT_OPTION_CHOICE, PELT_FIELD(convert_settings, target), "any", 0, 0, "any|unreal|unity|maya", NULL,
-     "FBX: axes, unit, root and frame rate that this program expects; --verbose says why"},
     {"compress", 0, PELT_OPTION_FLAG, PELT_FIELD(convert_settings, compress), NULL, 0, 0, NULL, NULL,
      "glTF: round numbers and compress with EXT_meshopt_compression; Blender 3.4 does not read it"},
     {"compress-error", 0, PELT_OPTION_REAL, PELT_FIELD(convert_settings, compress_error), "0.0001", 1e-7, 0.1, NULL,
@@ -41,6 +39,7 @@ static OPTION_TABLE(own_table, own_options)
 
     static const option_group groups[] = {
         {"Options", own_table, 0},
+        {"Options", target_table, offsetof(convert_settings, written)},
         {"Options", pelt_load_options, offsetof(convert_settings, load)},
 };
 
@@ -101,7 +100,7 @@ static exit_code write_model(cli_session *session, const convert_settings *setti
         pelt_save_desc save = pelt_save_desc_default();
         save.fps = settings->fps;
         save.order = settings->order;
-        save.target = settings->target;
+        rig_save(&settings->written, &save);
         save.compress = settings->compress;
         save.compress_error = settings->compress_error;
         save.compressed = compressed;
@@ -158,13 +157,14 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     const idle_options rules[] = {
         {code == EXIT_DONE && strcmp(format->extensions, "ply") != 0, "ply", "where the output is no .ply"},
         {code == EXIT_DONE && strcmp(format->extensions, "obj") != 0, "one-object", "where the output is no .obj"},
-        {code == EXIT_DONE && strcmp(format->extensions, "fbx") != 0, "target", "where the output is no .fbx"},
         {!gltf, "order compress compress-error", "where the output is no .glb or .gltf"},
         {settings->compress, "order", "with --compress, which sorts vertices itself"},
         {!settings->compress, "compress-error", "without --compress"},
     };
     if (code == EXIT_DONE)
         code = options_check(session, rules, COUNT(rules));
+    if (code == EXIT_DONE)
+        code = target_check(session, path);
     if (code != EXIT_DONE)
         return code;
     double start = px_seconds();

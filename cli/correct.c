@@ -27,13 +27,13 @@ static const pelt_option own_options[] = {
      "the same with every Nth frame of a cache; 0: none"},
     {"preset", 0, PELT_OPTION_CHOICE, PELT_FIELD(correct_settings, preset), "none", 0, 0, "none|eigenskin2002", NULL,
      "settings of a published method; options given beside it take precedence"},
-    {"sparse", 0, PELT_OPTION_FLAG, PELT_FIELD(correct_settings, sparse), NULL, 0, 0, NULL, NULL,
-     "smaller files where morph targets are mostly zero, which Godot 3 misreads"},
 };
 static OPTION_TABLE(own_table, own_options)
 
     static const option_group groups[] = {
         {"Options", own_table, 0},
+        {"Options", target_table, offsetof(correct_settings, written)},
+        {"Options", sparse_table, offsetof(correct_settings, written)},
         {"Corrections by time", pelt_correct_options, offsetof(correct_settings, correct)},
         {"Corrections by pose", pelt_eigenskin_options, offsetof(correct_settings, eigenskin)},
         {"Reading", pelt_load_options, offsetof(correct_settings, load)},
@@ -167,7 +167,7 @@ static exit_code correct(work *w) {
     pelt_correct_pair pair = {w->in.motion, &w->in.clip};
     pelt_result result = pelt_correct(context, w->in.rig, &pair, 1, &w->desc, &w->report);
     pelt_save_desc save = pelt_save_desc_default();
-    save.sparse = w->settings->sparse;
+    rig_save(&w->settings->written, &save);
     save.skip_clips = true;
     if (result == PELT_OK)
         result = pelt_save(context, w->in.rig, w->settings->output, &save);
@@ -225,6 +225,8 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     exit_code code = output_rig(session, settings->output);
     if (code == EXIT_DONE)
         code = check_options(session, by_pose);
+    if (code == EXIT_DONE)
+        code = target_check(session, settings->output);
     if (code != EXIT_DONE)
         return code;
     session->hold_warnings = true; /* until the table is printed */

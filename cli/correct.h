@@ -19,7 +19,7 @@ typedef struct correct_settings {
     const char *poses;
     const char *unseen;
     uint32_t hold_out;
-    bool sparse;
+    rig_settings written;
 } correct_settings;
 
 /* A rig with a motion, and the target shape of each frame. */

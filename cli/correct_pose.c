@@ -369,7 +369,7 @@ static exit_code correct(work *w) {
     if (result == PELT_OK)
         result = pelt_eigenskin(context, w->in.rig, w->seen.items, w->seen.count, &w->desc, &w->report);
     pelt_save_desc save = pelt_save_desc_default();
-    save.sparse = w->settings->sparse;
+    rig_save(&w->settings->written, &save);
     save.skip_clips = true;
     if (result == PELT_OK)
         result = pelt_save(context, w->in.rig, w->settings->output, &save);

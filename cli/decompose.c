@@ -45,24 +45,15 @@ static OPTION_TABLE(own_table, own_options)
 };
 static OPTION_TABLE(slider_table, slider_options)
 
-    static const pelt_option skin_options[] = {
-        {"target", 0, PELT_OPTION_CHOICE, PELT_FIELD(decompose_settings, target), "any", 0, 0,
-         "any|three|babylon|playcanvas|web|blender|godot|godot3|unity|unreal|maya", NULL,
-         "settings that are safe in this program; --verbose says why"},
-        {"sparse", 0, PELT_OPTION_FLAG, PELT_FIELD(decompose_settings, sparse), NULL, 0, 0, NULL, NULL,
-         "smaller files where morph targets are mostly zero, which Godot 3 misreads"},
-};
-
-OPTION_TABLE(decompose_skin_table, skin_options)
-
-static const option_group groups[] = {
-    {"Options", own_table, 0},
-    {"Options", decompose_skin_table, 0},
-    {"Options", pelt_decompose_corrected_options, offsetof(decompose_settings, corrected)},
-    {"Decomposition", pelt_decompose_options, offsetof(decompose_settings, decompose)},
-    {"Sliders", slider_table, 0},
-    {"Sliders", pelt_sliders_options, offsetof(decompose_settings, sliders)},
-    {"Reading", pelt_load_options, offsetof(decompose_settings, load)},
+    static const option_group groups[] = {
+        {"Options", own_table, 0},
+        {"Options", target_table, offsetof(decompose_settings, written)},
+        {"Options", sparse_table, offsetof(decompose_settings, written)},
+        {"Options", pelt_decompose_corrected_options, offsetof(decompose_settings, corrected)},
+        {"Decomposition", pelt_decompose_options, offsetof(decompose_settings, decompose)},
+        {"Sliders", slider_table, 0},
+        {"Sliders", pelt_sliders_options, offsetof(decompose_settings, sliders)},
+        {"Reading", pelt_load_options, offsetof(decompose_settings, load)},
 };
 
 /* ---- Input ------------------------------------------------------------------------------------------------ */
@@ -112,7 +103,7 @@ static exit_code load_input(decompose_work *w) {
 
 /* Applies the limits of the target. Transforms on the command line take precedence; influences are always limited. */
 static void apply_target(decompose_work *w) {
-    const target *t = target_at(w->settings->target);
+    const target *t = target_of(&w->settings->written);
     cli_session *session = w->session;
     const pelt_option_table *table = pelt_decompose_options();
     w->desc = w->settings->decompose;
@@ -125,10 +116,7 @@ static void apply_target(decompose_work *w) {
         say(session, MESSAGE_DETAIL, "target %s: --transforms %s: %s", t->name, kind, t->transforms_reason);
     } else if (t->transforms && w->desc.transforms == PELT_TRANSFORMS_AFFINE)
         warn(session, "affine bones may look wrong in the target: see --target in the help");
-    if (w->desc.influences > t->influences) {
-        w->desc.influences = t->influences;
-        say(session, MESSAGE_NOTE, "target %s: --influences %u: %s", t->name, t->influences, t->influences_reason);
-    }
+    target_limit(session, &w->settings->written, &w->desc.influences);
 }
 
 /* ---- Rig, rest pose, locks -------------------------------------------------------------------------------- */
@@ -286,10 +274,8 @@ static pelt_result decompose_and_write(decompose_work *w) {
     double start = px_seconds();
     pelt_save_desc save = pelt_save_desc_default();
     save.weights = w->settings->corrected.weights;
-    save.sparse = w->settings->sparse;
+    rig_save(&w->settings->written, &save);
     save.skip_clips = true;
-    save.player_influences = target_at(w->settings->target)->played;
-    save.target = target_at(w->settings->target)->file;
     result = pelt_save(context, w->model, w->settings->output, &save);
     w->seconds_write = px_seconds() - start;
     w->bytes_out = written_size(w->settings->output, 0);

@@ -13,14 +13,13 @@ typedef struct decompose_settings {
     const char *rig_weights;
     const char *rest;
     double fps;
-    uint32_t target;
     uint32_t preset; /* applied by the parser */
     pelt_decompose_corrected_desc corrected;
     pelt_sliders_desc sliders;
     bool to_sliders;         /* --sliders */
     bool compress;           /* --compress */
     const char *combination; /* the last one; all are in the session */
-    bool sparse;
+    rig_settings written;
     const char *budget;    /* --budget */
     const char *max_error; /* --max-error */
     bool smallest;         /* --smallest */
@@ -55,21 +54,6 @@ typedef struct decompose_work {
     double seconds_load, seconds_write, seconds_total;
 } decompose_work;
 
-/* Limits of a program that plays the files (--target). */
-typedef struct target {
-    const char *name;
-    const char *transforms; /* supported value of --transforms; NULL: all */
-    const char *transforms_reason;
-    uint32_t influences; /* maximum bones per vertex */
-    const char *influences_reason;
-    uint32_t played; /* bones per vertex that may be written without a warning */
-    uint32_t file;   /* pelt_file_target: axes, unit, root and frame rate of FBX files */
-} target;
-/* The target by index among the choices of --target. */
-const target *target_at(uint32_t index);
-
-/* Options of the written file: --target, --sparse. */
-const pelt_option_table *decompose_skin_table(void);
 /* Decomposes the clips of `model` by `settings`, writes the file and measures it. bytes_in 0: set to the size of all
  * frames as floats. */
 exit_code decompose_clips(decompose_work *w);

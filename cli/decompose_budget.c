@@ -72,7 +72,8 @@ pelt_result decompose_in_budget(decompose_work *w) {
     const char *bad;
     size_t length;
     pelt_result result = PELT_OK;
-    desc.influences = target_at(w->settings->target)->influences < 4 ? target_at(w->settings->target)->influences : 4;
+    desc.influences =
+        target_of(&w->settings->written)->influences < 4 ? target_of(&w->settings->written)->influences : 4;
     if (w->settings->budget)
         parse_limits(w->session, w->settings->budget, &desc, &bad, &length);
     desc.one_kind = option_given(w->session, "transforms");

@@ -33,7 +33,8 @@ static OPTION_TABLE(own_table, own_options)
         {"Motions of other skeletons", retarget_table, offsetof(jiggle_settings, retarget)},
         {"Motions of other skeletons", pelt_retarget_options, RETARGET(retarget)},
         {"Reading", pelt_load_options, RETARGET(load)},
-        {"Bones and morphs", decompose_skin_table, offsetof(jiggle_settings, skin)},
+        {"Bones and morphs", target_table, offsetof(jiggle_settings, skin) + offsetof(decompose_settings, written)},
+        {"Bones and morphs", sparse_table, offsetof(jiggle_settings, skin) + offsetof(decompose_settings, written)},
         {"Bones and morphs", pelt_decompose_corrected_options,
          offsetof(jiggle_settings, skin) + offsetof(decompose_settings, corrected)},
         {"Bones and morphs", pelt_decompose_options,
@@ -190,10 +191,8 @@ static exit_code write_morphs(jiggle_work *w) {
         skin->frame_count += rig->clips[c].frame_count;
     skin->desc.rig = rig;
     pelt_save_desc save = pelt_save_desc_default();
-    save.sparse = skin->settings->sparse;
+    rig_save(&skin->settings->written, &save);
     save.skip_clips = true;
-    save.player_influences = target_at(skin->settings->target)->played;
-    save.target = target_at(skin->settings->target)->file;
     pelt_result result = pelt_jiggle_add_morphs(context, rig, w->simulated.motions, &desc, &skin->report.correct);
     if (result == PELT_OK)
         result = pelt_save(context, rig, skin->settings->output, &save);

@@ -10,6 +10,7 @@ typedef struct verb_settings {
     retarget_settings how;
     const char *output;
     const char *name;
+    rig_settings written;
 } verb_settings;
 
 static const pelt_option own_options[] = {
@@ -33,6 +34,7 @@ OPTION_TABLE(retarget_table, shared_options)
 static const option_group groups[] = {
     {"Options", own_table, 0},
     {"Options", retarget_table, HOW},
+    {"Options", target_table, offsetof(verb_settings, written)},
     {"Retargeting", pelt_retarget_options, HOW + offsetof(retarget_settings, retarget)},
     {"Reading", pelt_load_options, HOW + offsetof(retarget_settings, load)},
 };
@@ -181,7 +183,8 @@ void retarget_free(retarget_work *w) {
 
 /* ---- The verb --------------------------------------------------------------------------------------------- */
 
-static exit_code work_all(retarget_work *w, const char *output, const char *const *args, size_t arg_count) {
+static exit_code work_all(retarget_work *w, const verb_settings *settings, const char *const *args, size_t arg_count) {
+    const char *output = settings->output;
     double start = px_seconds();
     input_list inputs = inputs_group(w->session, args, arg_count);
     exit_code code = EXIT_DONE;
@@ -201,6 +204,7 @@ static exit_code work_all(retarget_work *w, const char *output, const char *cons
     retarget_warn(w);
     pelt_save_desc save = pelt_save_desc_default();
     save.motion = w->rig->motion_count - 1;
+    rig_save(&settings->written, &save);
     result = pelt_save(w->session->context, w->rig, output, &save);
     if (result != PELT_OK)
         return session_fail(w->session, result);
@@ -219,8 +223,10 @@ static exit_code run(cli_session *session, const void *given, const char *const 
         return code;
     if (!(format->flags & PELT_FORMAT_RIG))
         return usage_error(session, "%s: %s holds no motions; use .glb, .gltf or .bvh", settings->output, format->name);
+    if ((code = target_check(session, settings->output)) != EXIT_DONE)
+        return code;
     retarget_work w = {.session = session, .settings = &settings->how, .name = settings->name};
-    code = work_all(&w, settings->output, args, arg_count);
+    code = work_all(&w, settings, args, arg_count);
     keep_model(session, w.rig);
     retarget_free(&w);
     return code;

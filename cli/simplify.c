@@ -25,6 +25,7 @@ typedef struct simplify_settings {
     uint32_t lods;
     uint32_t frames;
     bool one_file;
+    rig_settings written;
 } simplify_settings;
 
 #define FIELD(name) PELT_FIELD(simplify_settings, name)
@@ -45,6 +46,7 @@ static OPTION_TABLE(own_table, own_options)
 
     static const option_group groups[] = {
         {"Options", own_table, 0},
+        {"Options", target_table, offsetof(simplify_settings, written)},
         {"Options", pelt_simplify_options, offsetof(simplify_settings, simplify)},
         {"Options", pelt_load_options, offsetof(simplify_settings, load)},
 };
@@ -71,6 +73,8 @@ static exit_code check(cli_session *session, const simplify_settings *settings) 
         return usage_error(session, "simplify needs an output: -o FILE");
     exit_code code = output_format(session, settings->output, &format);
     if (code != EXIT_DONE)
+        return code;
+    if ((code = target_check(session, settings->output)) != EXIT_DONE)
         return code;
     bool rig = format->flags & PELT_FORMAT_RIG && format->flags & PELT_FORMAT_MESH;
     if (!(format->flags & (PELT_FORMAT_MESH | PELT_FORMAT_CACHE)))
@@ -134,6 +138,7 @@ static pelt_result write_levels(work *w) {
     const simplify_settings *settings = w->settings;
     pelt_save_desc save = pelt_save_desc_default();
     save.fps = settings->load.fps;
+    rig_save(&settings->written, &save);
     const pelt_model *levels[LEVELS_MAX];
     const char *paths[LEVELS_MAX];
     memcpy(levels, w->levels, sizeof levels);

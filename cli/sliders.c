@@ -231,9 +231,7 @@ static pelt_result solve_and_write(sliders_work *w) {
     double start = px_seconds();
     pelt_save_desc save = pelt_save_desc_default();
     save.weights = w->settings->corrected.weights;
-    save.sparse = w->settings->sparse;
-    save.player_influences = target_at(w->settings->target)->played;
-    save.target = target_at(w->settings->target)->file;
+    rig_save(&w->settings->written, &save);
     save.compress = w->settings->compress;
     save.keep_order = true; /* so that vertices can be compared */
     result = pelt_save(context, w->model, w->settings->output, &save);
@@ -245,9 +243,7 @@ exit_code decompose_sliders(cli_session *session, const decompose_settings *sett
                             size_t path_count) {
     sliders_work w = {.session = session, .settings = settings, .desc = settings->sliders};
     double start = px_seconds();
-    const target *t = target_at(settings->target);
-    if (w.desc.influences > t->influences)
-        w.desc.influences = t->influences;
+    target_limit(session, &settings->written, &w.desc.influences);
     for (size_t p = 0; p < path_count; p++)
         w.bytes_in += written_size(paths[p], 0);
     pelt_result result = pelt_load(session->context, paths, path_count, &settings->load, &w.source);

@@ -262,7 +262,7 @@ missing no.glb
 run 2 bind tube.glb -o no.glb --falloff-attribute _FALLOFF
 err 'no vertex attribute "_FALLOFF"; there are: POSITION, NORMAL, TEXCOORD_0'
 run 2 bind column.obj --skeleton two.bvh -o no.glb --falloff-attribute _FALLOFF
-err "glTF files only"
+err "glTF, FBX and USD files"
 run 2 bind tube.glb -o no.glb --falloff-attribute NORMAL
 err "falloffs are from 0 to 1"
 run 2 bind tube.glb -o no.glb --falloff-attribute TEXCOORD_0.z

@@ -117,4 +117,21 @@ done
 cmp -s unreal.fbx unity.fbx && fail "targets do not differ"
 run 1 convert creature.glb creature2.glb --target unity
 err "--target"
+
+# Other verbs that write rigs take the same option: correct, retarget and simplify for FBX files, bind for its bones per vertex too.
+run 0 retarget -v creature.glb creature.glb -o verb.fbx --name again --target unreal
+err "target unreal: z up"
+run 0 simplify -v creature.glb -o verb.fbx --target unreal
+err "target unreal: z up"
+run 0 bind -v creature.glb -o verb.fbx --resolution 32 --target unreal
+err "target unreal: z up"
+run 0 bind creature.glb -o four.glb --resolution 32 --influences 8 --target three
+err "target three: --influences 4"
+run 0 bake creature.glb -o verb.pc2 --mesh verb.obj
+run 0 correct -v creature.glb verb.obj verb.pc2 -o verb.fbx --rank 1 --target unreal
+err "target unreal: z up"
+for verb in "retarget creature.glb creature.glb" "simplify creature.glb" "correct creature.glb verb.obj verb.pc2"; do
+    run 1 $verb -o verb.glb --target unreal
+    err "--target"
+done
 exit 0

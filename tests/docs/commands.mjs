@@ -31,7 +31,7 @@ function commands(text) {
 // Options in code that are nobody's; lines that start other programs do not count.
 function strangeOptions(text, known) {
     const code = [...text.matchAll(/^```\w*\n([^]*?)^```$|`([^`\n]+)`/gm)].flatMap(([, block, inline]) => (block ?? inline).split("\n"));
-    return code.filter((line) => !line.includes("pkg-config") && !/^\s*(cmake|ctest|cc|git|npm|node|python3|play\.mjs|bench_\w+|scripts\/\w+)\b/.test(line))
+    return code.filter((line) => !line.includes("pkg-config") && !/^\s*(cmake|ctest|cc|git|npm|node|python3|play\.mjs|bench_\w+|(scripts|tests)\/\w+)\b/.test(line))
         .flatMap((line) => line.match(/(?<![\w-])--[a-z][a-z-]*/g) ?? []).filter((option) => !known.has(option));
 }
 // Anchors of a page's headings, as GitHub makes them.
