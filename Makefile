@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 MINUTES ?= 1
 
 .DEFAULT_GOAL := build
-.PHONY: help setup setup-build build release demo test test-all test-platforms gauntlet interop bench wheel fuzz coverage docs-pictures docs-tables docs-api format blender dist install clean
+.PHONY: help setup setup-build build release demo test test-all test-platforms gauntlet interop bench wheel fuzz coverage docs-pictures docs-tables docs-api format blender studio dist install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -69,6 +69,10 @@ format: ## lay out the sources as .clang-format says
 
 blender: setup-build ## the Blender add-on: build/pelt-blender-VERSION.zip, and one with the program for this system
 	@scripts/blender-zip.sh
+
+studio: ## build/studio/studio.html: the studio, one page with the whole library in it
+	@scripts/setup platforms wasm
+	@scripts/studio.sh
 
 dist: ## build/dist/: archives of all platforms, Debian packages, npm package, wheel, Blender add-on, checksums
 	@scripts/setup platforms dist

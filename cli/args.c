@@ -1,5 +1,6 @@
 /* Command-line parser, driven by the option tables of the verb: --name value, --name=value, -n value, -nvalue, grouped
- * one-letter flags, and -- before arguments that begin with a dash. Options may follow positional arguments.
+ * one-letter flags, and -- before arguments that begin with a dash. Options may follow positional arguments. Options of a file
+ * (--settings) come first: those of the command line take precedence.
  */
 #include "cli.h"
 
@@ -18,6 +19,8 @@ static const pelt_option common_options[] = {
      "write the results as JSON; -: to standard output, without the table"},
     {"report", 0, PELT_OPTION_TEXT, PELT_FIELD(common_settings, page_path), NULL, 0, 0, NULL, "PAGE",
      "write an HTML page with the result, figures, settings and warnings"},
+    {"settings", 0, PELT_OPTION_TEXT, PELT_FIELD(common_settings, settings_path), NULL, 0, 0, NULL, "FILE",
+     "take options from a JSON file: a report of --json, or what the studio saved; those given here take precedence"},
     {"threads", 0, PELT_OPTION_UINT, PELT_FIELD(common_settings, thread_count), NULL, 0, 256, NULL, "N",
      "number of threads; 0: one per core; results do not depend on it"},
     {"max-memory", 0, PELT_OPTION_SIZE, PELT_FIELD(common_settings, memory_limit), NULL, 0, 0, NULL, "SIZE",
@@ -97,6 +100,18 @@ bool table_has(const pelt_option_table *table, const char *name) {
     return false;
 }
 
+/* The option whose name is nearest; NULL: none is near. */
+static const char *nearest_option(const cli_verb *verb, const char *name) {
+    const char *names[OPTION_MAX];
+    size_t count = 0;
+    for (size_t g = 0; verb_group(verb, g); g++) {
+        const pelt_option_table *table = verb_group(verb, g)->table();
+        for (size_t o = 0; o < table->count && count < OPTION_MAX; o++)
+            names[count++] = table->rows[o].name;
+    }
+    return pelt_nearest_name(name, names, count);
+}
+
 /* Sets the option in every group that has it. */
 static exit_code store_option(parser *p, const pelt_option *option, const char *value) {
     cli_session *session = p->session;
@@ -118,15 +133,15 @@ static bool has_preset(const pelt_option_table *table, const char *name) {
     return false;
 }
 
-/* Applies the last --preset to every table that has it, then the options of the command line again: they take
- * precedence, in any order. */
-static exit_code apply_preset(parser *p) {
+/* Applies the last preset among options to every table that has it, then the options again: they take precedence, in any
+ * order. */
+static exit_code apply_options(parser *p, const given_option *options, size_t count) {
     cli_session *session = p->session;
     const char *preset = NULL;
     exit_code code = EXIT_DONE;
-    for (size_t o = 0; o < session->given_count; o++)
-        if (strcmp(session->given[o].option->name, "preset") == 0)
-            preset = session->given[o].value;
+    for (size_t o = 0; o < count; o++)
+        if (strcmp(options[o].option->name, "preset") == 0)
+            preset = options[o].value;
     for (size_t g = 0; preset && g < session->verb->group_count; g++) {
         const option_group *group = &session->verb->groups[g];
         if (has_preset(group->table(), preset) &&
@@ -134,10 +149,122 @@ static exit_code apply_preset(parser *p) {
                 PELT_OK)
             return usage_error(session, "--preset %s: %s", preset, pelt_error_text(session->context));
     }
-    for (size_t o = 0; preset && code == EXIT_DONE && o < session->given_count; o++)
-        code = store_option(p, session->given[o].option, session->given[o].value);
+    for (size_t o = 0; code == EXIT_DONE && o < count; o++)
+        code = store_option(p, options[o].option, options[o].value);
     return code;
 }
+
+/* ---- Settings files --------------------------------------------------------------------------------------- */
+
+typedef struct settings_file {
+    parser *p;
+    given_option *options; /* [count] */
+    size_t count;
+    char *problem; /* why the file does not fit; NULL: it does */
+} settings_file;
+
+/* One option of the file. Its value is kept until the program ends. */
+static pelt_result take_setting(void *user, const char *name, const char *value) {
+    settings_file *file = user;
+    cli_session *session = file->p->session;
+    const cli_verb *verb = session->verb;
+    if (!name) {
+        if (strcmp(value, verb->name) != 0)
+            file->problem = must_format("has settings of 'pelt %s', not of 'pelt %s'", value, verb->name);
+        return file->problem ? PELT_ERROR_INPUT : PELT_OK;
+    }
+    const pelt_option *option = find_option(verb, name, strlen(name), 0);
+    if (!option || table_has(common_table(), name)) {
+        const char *near = nearest_option(verb, name);
+        file->problem = near
+                            ? must_format("'%s' is no setting of 'pelt %s'; did you mean '%s'?", name, verb->name, near)
+                            : must_format("'%s' is no setting of 'pelt %s'", name, verb->name);
+        return PELT_ERROR_INPUT;
+    }
+    const char *kept = NULL;
+    if (value) {
+        session->texts = must_resize(session->texts, session->text_count + 1, sizeof *session->texts);
+        kept = session->texts[session->text_count++] = must_format("%s", value);
+    }
+    for (size_t g = 0; g < verb->group_count; g++) {
+        const option_group *group = &verb->groups[g];
+        if (table_has(group->table(), name) &&
+            pelt_options_set(session->context, group->table(), (char *)file->p->settings + group->offset, name, kept) !=
+                PELT_OK) {
+            file->problem = must_format("%s", pelt_error_text(session->context));
+            return PELT_ERROR_INPUT;
+        }
+    }
+    file->options = must_resize(file->options, file->count + 1, sizeof *file->options);
+    file->options[file->count++] = (given_option){option, kept};
+    return PELT_OK;
+}
+
+/* Whether a field differs from its default. Options of a file that do not are as if they were not given: reports have all of them. */
+static bool is_changed(const parser *p, const pelt_option *option, const char *defaults) {
+    const cli_verb *verb = p->session->verb;
+    for (size_t g = 0; g < verb->group_count; g++) {
+        const pelt_option_table *table = verb->groups[g].table();
+        if (option < table->rows || option >= table->rows + table->count)
+            continue;
+        size_t at = verb->groups[g].offset + option->offset;
+        const char *now = (const char *)p->settings + at, *then = defaults + at;
+        const char *a, *b;
+        switch (option->kind) {
+        case PELT_OPTION_FLAG:
+            return *(const bool *)now != *(const bool *)then;
+        case PELT_OPTION_UINT:
+        case PELT_OPTION_CHOICE:
+            return *(const uint32_t *)now != *(const uint32_t *)then;
+        case PELT_OPTION_REAL:
+            return *(const double *)now != *(const double *)then;
+        case PELT_OPTION_SIZE:
+            return *(const size_t *)now != *(const size_t *)then;
+        case PELT_OPTION_VECTOR:
+            return memcmp(now, then, 3 * sizeof(double)) != 0;
+        case PELT_OPTION_TEXT:
+            a = *(const char *const *)now;
+            b = *(const char *const *)then;
+            return a && b ? strcmp(a, b) != 0 : a != b;
+        }
+    }
+    return true;
+}
+
+/* Reads the file of --settings into the verb's settings. Its options come before those of the command line, unless they are given there or
+ * have their default. */
+static exit_code apply_file(parser *p, const char *path) {
+    cli_session *session = p->session;
+    char *defaults = must_alloc(1, session->verb->settings_size + 1);
+    settings_file file = {.p = p};
+    args_default(session->verb, defaults);
+    args_default(session->verb, p->settings);
+    pelt_result result = pelt_settings_load(session->context, path, take_setting, &file);
+    exit_code code = EXIT_DONE;
+    if (file.problem)
+        say(session, MESSAGE_ERROR, "%s: %s", path, file.problem);
+    else if (result != PELT_OK)
+        say(session, MESSAGE_ERROR, "%s", pelt_error_text(session->context));
+    if (result != PELT_OK)
+        code = EXIT_INPUT;
+    if (code == EXIT_DONE)
+        code = apply_options(p, file.options, file.count);
+    size_t kept = 0;
+    for (size_t o = 0; o < file.count; o++)
+        if (!option_given(session, file.options[o].option->name) && is_changed(p, file.options[o].option, defaults))
+            file.options[kept++] = file.options[o];
+    session->given = must_resize(session->given, session->given_count + kept, sizeof *session->given);
+    memmove(session->given + kept, session->given, session->given_count * sizeof *session->given);
+    if (kept > 0)
+        memcpy(session->given, file.options, kept * sizeof *session->given);
+    session->given_count += kept;
+    free(file.options);
+    free(file.problem);
+    free(defaults);
+    return code;
+}
+
+/* ---- Arguments -------------------------------------------------------------------------------------------- */
 
 static exit_code set_option(parser *p, const pelt_option *option, const char *value) {
     cli_session *session = p->session;
@@ -165,15 +292,8 @@ static exit_code take_value(parser *p, const pelt_option *option, const char **v
 }
 
 static exit_code unknown_option(parser *p, const char *name, size_t length) {
-    const char *names[OPTION_MAX];
-    size_t count = 0;
-    for (size_t g = 0; verb_group(p->session->verb, g); g++) {
-        const pelt_option_table *table = verb_group(p->session->verb, g)->table();
-        for (size_t o = 0; o < table->count && count < OPTION_MAX; o++)
-            names[count++] = table->rows[o].name;
-    }
     char *wrong = must_format("%.*s", (int)length, name);
-    const char *near = pelt_nearest_name(wrong, names, count);
+    const char *near = nearest_option(p->session->verb, wrong);
     exit_code code = near ? usage_error(p->session, "there is no option --%s; did you mean --%s?", wrong, near)
                           : usage_error(p->session, "there is no option --%s", wrong);
     free(wrong);
@@ -236,5 +356,9 @@ exit_code args_parse(cli_session *session, const char *const *args, size_t count
         if (session->common.help && session->verb)
             break;
     }
-    return session->verb ? apply_preset(&p) : EXIT_DONE;
+    if (!session->verb || session->common.help)
+        return EXIT_DONE;
+    size_t own = session->given_count;
+    exit_code code = session->common.settings_path ? apply_file(&p, session->common.settings_path) : EXIT_DONE;
+    return code == EXIT_DONE ? apply_options(&p, session->given + (session->given_count - own), own) : code;
 }

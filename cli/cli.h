@@ -85,6 +85,7 @@ typedef struct cli_verb {
     X(collide)                                                                                                         \
     X(study)                                                                                                           \
     X(view)                                                                                                            \
+    X(studio)                                                                                                          \
     X(help)                                                                                                            \
     X(version)                                                                                                         \
     X(completion)                                                                                                      \
@@ -123,6 +124,7 @@ typedef struct common_settings {
     bool help;
     const char *json_path;
     const char *page_path;
+    const char *settings_path;
     uint32_t thread_count;
     size_t memory_limit;
 } common_settings;
@@ -139,8 +141,10 @@ typedef struct given_option {
 struct cli_session {
     const cli_verb *verb; /* NULL until the verb is parsed */
     common_settings common;
-    given_option *given; /* [given_count] in the order of the command line */
+    given_option *given; /* [given_count] in the order of the command line; those of --settings first */
     size_t given_count;
+    char **texts; /* [text_count] values of --settings */
+    size_t text_count;
     pelt_context *context;
     cli_json report;  /* written by --json; filled by every verb */
     bool report_done; /* set by the verb when the report is to be written, also after an error */

@@ -276,5 +276,8 @@ int main(int argc, char **argv) {
         free(session.warnings[w]);
     free(session.warnings);
     free(session.given);
+    for (size_t t = 0; t < session.text_count; t++)
+        free(session.texts[t]);
+    free(session.texts);
     return (int)code;
 }

@@ -6,6 +6,7 @@
 #              in a browser, other readers of our files, the installed package, the quick parts of gauntlet and interop
 #   asan       clang, address and undefined-behaviour sanitizers: the tests of the library and of the program, fuzz corpora, broken files
 #   tsan       clang, thread sanitizer: tests that together enter every parallel loop (THREAD_TESTS in tests/CMakeLists.txt)
+#   studio     the page with the library as WebAssembly, where emscripten is installed; browser tests of dev-clang open it
 #   platforms  the program for each platform whose tools are installed, and the bytes of a few small results (scripts/platforms.sh --smoke)
 #
 # Each build, and the coverage, counts as one test. Real data is used by coverage and dev-clang only; under sanitizers it would only
@@ -77,6 +78,7 @@ without_avx() {
 
 build coverage && find build/coverage -name '*.gcda' -delete && run coverage -R '^(test_|replay_)' &&
     one "coverage: 85 % of lines" covered 85
+one "studio: build" scripts/studio.sh # for the browser tests
 build dev-clang && run dev-clang -E '^(test_|replay_)'
 # test_repeat calls twenty times what other tests call once; test_scenes and test_decompose_quality check figures of code that others run too.
 build asan && PELT_DATA_BROKEN=${PELT_DATA:-$PWD/../shared/data} PELT_DATA=/none \

@@ -7,6 +7,8 @@
 #include "scenes.h"
 
 #include <emscripten.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define EXPORT EMSCRIPTEN_KEEPALIVE
@@ -94,14 +96,16 @@ typedef struct named_table {
 
 /* The tables, ended by a row without a name. */
 EXPORT const named_table *pw_tables(void) {
-    static named_table tables[10];
+    static named_table tables[12];
     const named_table rows[] = {
         {"load", pelt_load_options()},
         {"save", pelt_save_options()},
         {"decompose", pelt_decompose_options()},
         {"bind", pelt_bind_options()},
         {"correct", pelt_correct_options()},
+        {"eigenskin", pelt_eigenskin_options()},
         {"simplify", pelt_simplify_options()},
+        {"retarget", pelt_retarget_options()},
         {"jiggle", pelt_jiggle_options()},
         {"jiggleBake", pelt_jiggle_bake_options()},
         {"jiggleSimulate", pelt_jiggle_simulate_options()},
@@ -249,6 +253,21 @@ static const field correct_fields[] = {
     VALUE('d', normals_before), VALUE('d', normals_after),
 };
 #undef TYPE
+#define TYPE pelt_eigenskin_report
+static const field eigenskin_fields[] = {
+    VALUE('u', example_count),  VALUE('u', pose_count),    VALUE('u', rest_count),
+    VALUE('u', odd_count),      VALUE('u', mode_count),    VALUE('u', morph_count),
+    VALUE('u', vertex_count),   VALUE('u', joint_count),   ARRAY_MORE('D', errors, mode_count, 1),
+    VALUE('d', left_out_error), VALUE('d', turn_degrees),  VALUE('u', ill_conditioned),
+    VALUE('d', normals_before), VALUE('d', normals_after),
+};
+#undef TYPE
+#define TYPE pelt_retarget_report
+static const field retarget_fields[] = {
+    VALUE('u', matched), VALUE('u', frame_count), VALUE('d', fps),  VALUE('d', scale),
+    VALUE('d', lift),    VALUE('d', stretch),     VALUE('b', torn),
+};
+#undef TYPE
 #define TYPE pelt_simplify_report
 static const field simplify_fields[] = {
     VALUE('u', triangles_before),
@@ -311,7 +330,9 @@ EXPORT const struct_row *pw_structs(void) {
         STRUCT("decompose", pelt_decompose_report, decompose_fields),
         STRUCT("bind", pelt_bind_report, bind_fields),
         STRUCT("correct", pelt_correct_report, correct_fields),
+        STRUCT("eigenskin", pelt_eigenskin_report, eigenskin_fields),
         STRUCT("simplify", pelt_simplify_report, simplify_fields),
+        STRUCT("retarget", pelt_retarget_report, retarget_fields),
         STRUCT("jiggle", pelt_jiggle_report, jiggle_fields),
         STRUCT("lattice", pelt_jiggle_lattice, lattice_fields),
         STRUCT("difference", pelt_difference, difference_fields),
@@ -434,6 +455,28 @@ EXPORT pelt_result pw_clip_frame(const pelt_model *model, uint32_t clip, uint32_
     return PELT_OK;
 }
 
+/* Points [frame][point][3] of frames [first, first + count) of a clip. */
+EXPORT pelt_result pw_clip_points(const pelt_model *model, uint32_t clip, uint32_t first, uint32_t count, float *out) {
+    const pelt_clip *from = &model->clips[clip];
+    for (uint32_t k = 0; k < count; k++)
+        TRY(pelt_clip_read(context, from, first + k, 0, from->point_count, out + (size_t)3 * from->point_count * k));
+    return PELT_OK;
+}
+
+/* The radius of the smallest ball around points [count][3]; NaN: they are not finite. */
+EXPORT double pw_radius(const float *points, uint32_t count) {
+    pelt_ball ball;
+    for (size_t e = 0; e < (size_t)3 * count; e++)
+        if (!isfinite(points[e]))
+            return NAN;
+    return count > 0 && pelt_enclosing_ball(context, points, count, &ball) == PELT_OK ? ball.radius : NAN;
+}
+
+/* [vertex] the point of every vertex; NULL: vertex i is point i. */
+EXPORT const uint32_t *pw_points(const pelt_model *model) {
+    return model->mesh.points.of;
+}
+
 EXPORT void pw_sample(const pelt_model *model, uint32_t motion, float time, pelt_transform *locals, float *weights) {
     pelt_motion_sample(model, motion_at(model, motion), time, locals, weights);
     pelt_pose_weights(model, locals, weights);
@@ -460,14 +503,15 @@ EXPORT pelt_result pw_normals(pelt_model *model, const float *positions, float *
     return pelt_mesh_normals(context, &model->mesh, positions, normals);
 }
 
-/* Makes the motions of a model its clips, which pelt_decompose and pelt_correct take. */
-EXPORT pelt_result pw_motions_to_clips(pelt_model *model, double fps) {
-    uint32_t count = model->motion_count;
+/* Makes the motions of `source`, which may be the model, the clips of a model; pelt_decompose and pelt_correct take them. They are
+ * evaluated on the source when they are read. */
+EXPORT pelt_result pw_motions_to_clips(pelt_model *model, pelt_model *source, double fps) {
+    uint32_t count = source->motion_count;
     pelt_clip *clips = pelt_model_alloc(context, model, count, sizeof *clips);
     if (!clips)
         return PELT_ERROR_MEMORY;
     for (uint32_t n = 0; n < count; n++)
-        TRY(pelt_clip_from_motion(context, model, &model->motions[n], fps, PELT_SKINNING_LINEAR, &clips[n]));
+        TRY(pelt_clip_from_motion(context, source, &source->motions[n], fps, PELT_SKINNING_LINEAR, &clips[n]));
     model->clips = clips;
     model->clip_count = count;
     return PELT_OK;
@@ -524,6 +568,76 @@ EXPORT pelt_result pw_correct(pelt_model *model, const pelt_model *source, const
     if (source != model)
         TRY(pelt_model_take_points(context, model, source));
     return pelt_correct(context, model, pairs, pair_count, &desc, report);
+}
+
+/* The frames of a clip of `source` are examples, each in the pose that a motion of the model has at its time. Examples that are left
+ * out, every `hold_out`th (0: none), are not used. */
+EXPORT pelt_result pw_eigenskin(pelt_model *model, const pelt_model *source, uint32_t motion, uint32_t clip,
+                                uint32_t hold_out, const char *settings, pelt_eigenskin_report *report) {
+    pelt_eigenskin_desc desc = pelt_eigenskin_desc_default();
+    TRY(read_settings(pelt_eigenskin_options(), &desc, settings));
+    if (source != model)
+        TRY(pelt_model_take_points(context, model, source));
+    const pelt_clip *from = &source->clips[clip];
+    const pelt_motion *played = motion_at(model, motion);
+    uint32_t count = 0, joints = model->skeleton.joint_count, vertices = model->mesh.vertex_count;
+    pelt_pose_example *examples = calloc(from->frame_count, sizeof *examples);
+    pelt_transform *locals = calloc((size_t)from->frame_count * joints, sizeof *locals);
+    float *positions = calloc((size_t)from->frame_count * vertices, 3 * sizeof *positions);
+    float *points = calloc(from->point_count, 3 * sizeof *points);
+    pelt_result result = examples && locals && positions && points ? PELT_OK : PELT_ERROR_MEMORY;
+    for (uint32_t k = 0; result == PELT_OK && k < from->frame_count; k++) {
+        if (hold_out && (k + 1) % hold_out == 0)
+            continue;
+        pelt_transform *pose = locals + (size_t)count * joints;
+        float *shape = positions + (size_t)3 * count * vertices;
+        double start = played ? (double)played->start : 0;
+        pelt_motion_sample(model, played, (float)(start + ((double)from->times[k] - (double)from->times[0])), pose,
+                           NULL);
+        result = pelt_clip_read(context, from, k, 0, from->point_count, points);
+        if (result == PELT_OK)
+            pelt_vertex_classes_spread(&model->mesh.points, vertices, points, shape);
+        examples[count++] = (pelt_pose_example){"frame", pose, shape, NULL};
+    }
+    if (result == PELT_OK)
+        result = pelt_eigenskin(context, model, examples, count, &desc, report);
+    free(points);
+    free(positions);
+    free(locals);
+    free(examples);
+    return result;
+}
+
+/* Adds a motion of `source` to a rig. `map` and `name` may be NULL. */
+EXPORT pelt_result pw_retarget(pelt_model *rig, const pelt_model *source, uint32_t motion, const char *settings,
+                               const char *map, const char *name, pelt_retarget_report *report) {
+    pelt_retarget_desc desc = pelt_retarget_desc_default();
+    TRY(read_settings(pelt_retarget_options(), &desc, settings));
+    desc.map = map;
+    desc.name = name;
+    pelt_joint_match *matches = calloc(rig->skeleton.joint_count, sizeof *matches);
+    if (!matches)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = pelt_match_joints(context, &rig->skeleton, &source->skeleton, &desc, matches);
+    if (result == PELT_OK)
+        result = pelt_retarget(context, source, motion_at(source, motion), matches, &desc, rig, report);
+    free(matches);
+    return result;
+}
+
+/* [joint of the rig] the joint of the source that it would follow, or PELT_NONE. */
+EXPORT pelt_result pw_match_joints(const pelt_model *rig, const pelt_model *source, const char *map,
+                                   uint32_t *partners) {
+    pelt_retarget_desc desc = pelt_retarget_desc_default();
+    desc.map = map;
+    pelt_joint_match *matches = calloc(rig->skeleton.joint_count, sizeof *matches);
+    if (!matches)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = pelt_match_joints(context, &rig->skeleton, &source->skeleton, &desc, matches);
+    for (uint32_t j = 0; result == PELT_OK && j < rig->skeleton.joint_count; j++)
+        partners[j] = matches[j].joint;
+    free(matches);
+    return result;
 }
 
 EXPORT pelt_result pw_simplify(pelt_model *model, const char *settings, pelt_simplify_report *report) {

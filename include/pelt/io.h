@@ -211,6 +211,16 @@ PELT_API pelt_result pelt_save_levels(pelt_context *context, const pelt_model *c
  * written directly. */
 PELT_API pelt_result pelt_file_write(pelt_context *context, const char *path, const void *data, size_t size);
 
+/* ---- Settings --------------------------------------------------------------------------------------------- */
+
+/* One setting of a file: the name of an option, and its value as pelt_options_set takes it; value NULL: a flag that is set. Lists are texts
+ * with commas. Name NULL: `value` is the verb that the settings are for. Texts are valid during the call. A result other than PELT_OK ends
+ * the reading with it. */
+typedef pelt_result pelt_setting_fn(void *user, const char *name, const char *value);
+/* Reads a settings file: a JSON object of options by their names, or one with such an object as its member "settings", as the reports of
+ * the program have. Calls `each` for the verb, if the file names one, then for every member that is not null, in order. */
+PELT_API pelt_result pelt_settings_load(pelt_context *context, const char *path, pelt_setting_fn *each, void *user);
+
 #ifdef __cplusplus
 }
 #endif

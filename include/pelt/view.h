@@ -164,6 +164,13 @@ PELT_API bool pelt_page_supported(void);
 PELT_API pelt_result pelt_page_save(pelt_context *context, const pelt_model *model, const pelt_page_desc *desc,
                                     const char *path);
 
+/* Writes a copy of the studio (docs/studio.md) that opens with files. `page`: path of studio.html, as `make studio` builds it. `files`
+ * [file_count]: paths; a pattern or folder stands for all its files, a .gltf file brings what it refers to; NULL with 0. Fails with
+ * PELT_ERROR_INPUT when the page is no studio or a file cannot be read; with PELT_ERROR_UNSUPPORTED when the files have more than 384 MB.
+ * After a failure an existing file is as it was. */
+PELT_API pelt_result pelt_studio_save(pelt_context *context, const char *page, const char *const *files,
+                                      size_t file_count, const char *path);
+
 #ifdef __cplusplus
 }
 #endif

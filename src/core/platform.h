@@ -141,6 +141,8 @@ void px_program_signals(int interrupted, int lost, const char *lost_text);
 bool px_program_interrupted(void);
 /* Whether the stream is a terminal that obeys escape sequences. */
 bool px_terminal_draws(FILE *stream);
+/* The absolute path of the running program, without symbolic links. False: the system does not tell. */
+bool px_program_path(char path[PX_PATH_SIZE]);
 /* Opens a page in the browser of the user. False: there is none. */
 bool px_page_open(const char *path);
 

@@ -13,6 +13,15 @@ void px_program_begin(int *count, char ***arguments) {
     (void)count, (void)arguments; /* bytes already */
 }
 
+/* Linux and its like, Solaris, NetBSD. Programs elsewhere are not told where they are. */
+bool px_program_path(char path[PX_PATH_SIZE]) {
+    static const char *const links[] = {"/proc/self/exe", "/proc/curproc/exe", "/proc/self/path/a.out"};
+    for (size_t n = 0; n < sizeof links / sizeof *links; n++)
+        if (px_path_real(links[n], path))
+            return true;
+    return false;
+}
+
 /* ---- Signals ---------------------------------------------------------------------------------------------- */
 
 static atomic_int interrupts;

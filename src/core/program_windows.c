@@ -87,6 +87,13 @@ bool px_terminal_draws(FILE *stream) {
            SetConsoleMode(handle, mode | ESCAPE_SEQUENCES);
 }
 
+bool px_program_path(char path[PX_PATH_SIZE]) {
+    wchar_t wide[PX_PATH_SIZE];
+    DWORD length = GetModuleFileNameW(NULL, wide, PX_PATH_SIZE);
+    return length > 0 && length < PX_PATH_SIZE &&
+           WideCharToMultiByte(CP_UTF8, 0, wide, -1, path, PX_PATH_SIZE, NULL, NULL) > 0;
+}
+
 bool px_page_open(const char *path) {
     wchar_t wide[PX_PATH_SIZE];
     return MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, wide, PX_PATH_SIZE) > 0 &&

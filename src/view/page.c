@@ -47,8 +47,12 @@ static void append_float(page *p, px_json *array, float value) {
 
 /* ---- Blocks ----------------------------------------------------------------------------------------------- */
 
+static pelt_result write_text(px_output_file *file, const char *text) {
+    return px_output_write(file, text, strlen(text));
+}
+
 static pelt_result put_text(page *p, const char *text) {
-    return px_output_write(p->file, text, strlen(text));
+    return write_text(p->file, text);
 }
 
 static size_t encode(const uint8_t *data, size_t size, char *out) {
@@ -65,23 +69,35 @@ static size_t encode(const uint8_t *data, size_t size, char *out) {
     return (size_t)(end - out);
 }
 
-/* Writes base64. A block may be written in pieces; all but the last must hold a multiple of 3 bytes. */
-static pelt_result put_base64(page *p, const void *data, size_t size) {
+pelt_result px_page_base64(px_output_file *file, const void *data, size_t size) {
     const uint8_t *bytes = data;
     char text[ENCODE_BYTES / 3 * 4];
     for (size_t done = 0; done < size; done += ENCODE_BYTES)
-        PX_TRY(px_output_write(p->file, text, encode(bytes + done, px_min_size(size - done, ENCODE_BYTES), text)));
+        PX_TRY(px_output_write(file, text, encode(bytes + done, px_min_size(size - done, ENCODE_BYTES), text)));
     return PELT_OK;
 }
 
+pelt_result px_page_block_open(px_output_file *file, const char *name, const char *more) {
+    PX_TRY(write_text(file, "<script type=\"application/octet-stream\" id=\"pelt-"));
+    PX_TRY(write_text(file, name));
+    PX_TRY(write_text(file, more ? "\" " : "\">"));
+    return more ? write_text(file, more) : PELT_OK;
+}
+
+pelt_result px_page_block_close(px_output_file *file) {
+    return write_text(file, "</script>\n");
+}
+
+static pelt_result put_base64(page *p, const void *data, size_t size) {
+    return px_page_base64(p->file, data, size);
+}
+
 static pelt_result open_block(page *p, const char *name) {
-    PX_TRY(put_text(p, "<script type=\"application/octet-stream\" id=\"pelt-"));
-    PX_TRY(put_text(p, name));
-    return put_text(p, "\">");
+    return px_page_block_open(p->file, name, NULL);
 }
 
 static pelt_result close_block(page *p) {
-    return put_text(p, "</script>\n");
+    return px_page_block_close(p->file);
 }
 
 static pelt_result put_block(page *p, const char *name, const void *data, size_t size) {

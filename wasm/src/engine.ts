@@ -190,6 +190,26 @@ export class Engine {
         return place;
     }
 
+    /** @internal All memory, for another engine of the same module. */
+    snapshot(): Uint8Array<ArrayBuffer> {
+        return this.call.HEAPU8.slice() as Uint8Array<ArrayBuffer>;
+    }
+
+    /** @internal Takes the memory of another engine of the same module. No call is running: the stack of both is empty. */
+    restore(memory: Uint8Array): void {
+        const { call } = this;
+        // Allocations make it grow; they are forgotten with all else.
+        for (let missing; (missing = memory.length - call.HEAPU8.length) > 0; )
+            if (!call._malloc(missing)) throw new PeltError("out of memory", "memory");
+        call.HEAPU8.set(memory);
+        call.HEAPU8.fill(0, memory.length);
+    }
+
+    /** @internal A handle of a model in restored memory; `owned`: it is destroyed with the handle. */
+    adopt(place: number, owned: boolean): Model {
+        return owned ? Model.made(this, place) : new Model(this, new Resource(place, () => {}, []), false);
+    }
+
     /** Memory of the engine, bytes. */
     memoryInfo(): types.MemoryInfo {
         return this.run({}, (scope) => {
@@ -205,7 +225,7 @@ export class Engine {
         const { open, progress, cancelled, ...settings } = options;
         const list = Array.isArray(files) ? files : [files];
         const folder = `/files/${++this.folders}`;
-        const names = open ?? mainFiles(list.map((file) => file.name));
+        const names = open ?? mainFiles(list.map((file) => file.name), this.formats);
         return this.run({ progress, cancelled }, (scope) => {
             const disk = this.call.FS;
             disk.mkdir(folder);
@@ -234,13 +254,12 @@ export class Engine {
 
 // ---- Files ------------------------------------------------------------------------------------------------------
 
-const MODEL_FILES = /\.(gltf|glb|vrm|obj|ply|abc|bvh|asf|amc|pc2|mdd|json)$/i;
-
-/** Of several files those that the reader is given: without pictures and buffers, and of glTF files only these. */
-function mainFiles(names: string[]): string[] {
-    const rigs = names.filter((name) => /\.(gltf|glb)$/i.test(name));
+/** Of several files those that the reader is given: without pictures and buffers, and of rigs only these and caches. */
+function mainFiles(names: string[], formats: types.Format[]): string[] {
+    const readable = new Set(formats.filter(({ reads }) => reads).flatMap(({ extensions }) => extensions.map((e) => e.replace(/^\./, ""))));
+    const rigs = names.filter((name) => /\.(gltf|glb|vrm|fbx|usd[acz]?)$/i.test(name));
     const caches = names.filter((name) => /\.(pc2|mdd)$/i.test(name));
-    const models = names.filter((name) => MODEL_FILES.test(name));
+    const models = names.filter((name) => readable.has(name.replace(/^.*\./, "").toLowerCase()));
     return rigs.length ? [...rigs, ...caches] : models.length ? models : names;
 }
 
@@ -276,6 +295,8 @@ function sentence(text: string): string {
 
 // ---- Model ------------------------------------------------------------------------------------------------------
 
+/** Floats that clipPoints() reads at a time. */
+const BATCH_FLOATS = 2 ** 20;
 const SKINNING = { linear: 0, dualQuaternion: 1 };
 
 function indexOf(value: number | null | undefined): number {
@@ -444,9 +465,41 @@ export class Model extends Handle {
         });
     }
 
-    /** Makes the motions clips, as decompose needs them, at frames per second. */
-    motionsToClips(fps = 30): void {
-        this.engine.run({}, () => this.engine.check(this.engine.call._pw_motions_to_clips(this.place, fps)));
+    /** Makes the motions clips, as decompose needs them, at frames per second. They are evaluated on the model itself, or on the one that it
+     * was borrowed from (`source`), which then keeps its skeleton whatever becomes of this one. */
+    motionsToClips({ fps = 30, source = this }: types.MotionsToClipsOptions & Hooks = {}): void {
+        this.engine.run({}, () => this.engine.check(this.engine.call._pw_motions_to_clips(this.place, source.place, fps)));
+    }
+
+    /** All frames of a clip, for pages that show them. */
+    clipPoints(clip: number, options: Hooks = {}): types.ClipPoints {
+        return this.engine.run(options, (scope) => {
+            const { call, memory } = this.engine;
+            const { frameCount, pointCount } = this.clips()[clip] ?? { frameCount: 0, pointCount: 0 };
+            if (frameCount === 0) throw new PeltError(`there is no clip ${clip}`, "usage");
+            const size = 3 * pointCount;
+            const positions = new Float32Array(size * frameCount);
+            const batch = Math.max(1, Math.min(frameCount, Math.floor(BATCH_FLOATS / Math.max(size, 1))));
+            const room = scope.room(4 * size * batch);
+            let radius = NaN;
+            for (let first = 0; first < frameCount; first += batch) {
+                const count = Math.min(batch, frameCount - first);
+                this.engine.check(call._pw_clip_points(this.place, clip, first, count, room));
+                if (first === 0) radius = call._pw_radius(room, pointCount);
+                positions.set(memory.floats(room, size * count), size * first);
+                options.progress?.("frames", (first + count) / frameCount);
+                if (options.cancelled?.()) throw new PeltError("cancelled", "cancelled");
+            }
+            return { positions, radius };
+        });
+    }
+
+    /** [vertex] the point of every vertex of the mesh, which clips have; null: vertex i is point i. */
+    points(): Uint32Array | null {
+        return this.engine.run({}, () => {
+            const place = this.engine.call._pw_points(this.place);
+            return place ? (this.engine.memory.copy("U", place, this.counts().vertexCount) as Uint32Array) : null;
+        });
     }
 
     /** Writes the model: the ending of the name is the format. Returns all files that were written. */
@@ -475,7 +528,7 @@ export class Model extends Handle {
         return this.engine.run({ progress, iteration, cancelled }, (scope) => {
             const { engine } = this;
             const clips = this.clips();
-            if (clips.length === 0) engine.check(engine.call._pw_motions_to_clips(this.place, 30));
+            if (clips.length === 0) engine.check(engine.call._pw_motions_to_clips(this.place, this.place, 30));
             const points = clips[0]?.pointCount ?? this.counts().vertexCount;
             const [text, report] = [scope.text(settingsText(settings)), scope.struct("decompose")];
             const rest = scope.array(sized(restPositions, 3 * points, "restPositions"));
@@ -504,6 +557,41 @@ export class Model extends Handle {
             const [text, report] = [scope.text(settingsText(settings)), scope.struct("correct")];
             engine.check(engine.call._pw_correct(this.place, source.place, list, pairs.length, text, report));
             return engine.memory.read("correct", report);
+        });
+    }
+
+    /** Adds morph targets that the pose drives, learned from the frames of a clip, each in the pose of a motion at its time. */
+    eigenskin(options: types.EigenskinOptions & Hooks = {}): types.EigenskinReport {
+        const { motion = 0, clip = 0, holdOut = 0, source = this, progress, cancelled, ...settings } = options;
+        return this.engine.run({ progress, cancelled }, (scope) => {
+            const { engine } = this;
+            if (!source.clips()[clip]) throw new PeltError(`there is no clip ${clip}`, "usage");
+            const [text, report] = [scope.text(settingsText(settings)), scope.struct("eigenskin")];
+            engine.check(engine.call._pw_eigenskin(this.place, source.place, motion, clip, holdOut, text, report));
+            return engine.memory.read("eigenskin", report);
+        });
+    }
+
+    /** Adds a motion of another model. */
+    retarget(options: types.RetargetOptions & Hooks): types.RetargetReport {
+        const { source, motion = 0, map, name, progress, cancelled, ...settings } = options;
+        return this.engine.run({ progress, cancelled }, (scope) => {
+            const { engine } = this;
+            if (!source.info().motions[motion]) throw new PeltError(`there is no motion ${motion} to retarget`, "usage");
+            const [text, report] = [scope.text(settingsText(settings)), scope.struct("retarget")];
+            const [pairs, called] = [map, name].map((given) => (given ? scope.text(given) : 0));
+            engine.check(engine.call._pw_retarget(this.place, source.place, motion, text, pairs, called, report));
+            return engine.memory.read("retarget", report);
+        });
+    }
+
+    /** [joint] the joint of another model that each joint would follow; 0xffffffff: none. */
+    matchJoints({ source, map }: { source: Model; map?: string } & Hooks): Uint32Array {
+        return this.engine.run({}, (scope) => {
+            const { jointCount } = this.counts();
+            const out = scope.room(4 * jointCount);
+            this.engine.check(this.engine.call._pw_match_joints(this.place, source.place, map ? scope.text(map) : 0, out));
+            return this.engine.memory.copy("U", out, jointCount) as Uint32Array;
         });
     }
 

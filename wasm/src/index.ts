@@ -1,6 +1,6 @@
 // The library in a worker: the methods of engine.ts, each with a promise of its result.
 import type * as engine from "./engine";
-import type { CancelToken, Reply, Request, Started } from "./protocol";
+import type { CancelToken, Reply, Request, Snapshot, Started } from "./protocol";
 import type { OptionTable, TableName } from "./tables";
 import type * as types from "./types";
 
@@ -112,7 +112,12 @@ async function compile(wasm: NonNullable<StartOptions["wasm"]>): Promise<WebAsse
 
 // ---- Calls ------------------------------------------------------------------------------------------------------
 
+/** Pages from file:// and in sandboxes have neither shared memory nor addresses that a worker may load: a call that can be cancelled runs in
+ * a worker of its own, on a copy of the memory, and cancelling ends that worker. */
+const mustFork = !inNode && !globalThis.crossOriginIsolated && globalThis.origin === "null";
+
 interface Call extends CallOptions {
+    thread: Thread;
     done(result: any): void;
     fail(error: PeltError): void;
 }
@@ -127,6 +132,9 @@ function cancelToken(): { token: CancelToken; cancel(): void; end(): void } {
     const revoke = () => URL.revokeObjectURL(url);
     return { token: { url }, cancel: revoke, end: revoke };
 }
+
+/** Methods that make objects with state in JavaScript, which stays in its worker. */
+const LIVE = ["binding", "jiggle"];
 
 /** Handles that were forgotten without free(). */
 const forgotten = new FinalizationRegistry<{ pelt: Pelt; handle: number }>(({ pelt, handle }) => pelt.release(handle));
@@ -161,6 +169,10 @@ export class Pelt {
     private last = 0;
     private thread!: Thread;
     private dead: PeltError | null = null;
+    /** Ends when a call that runs on a copy of the memory has ended: others wait for it. */
+    private forked: Promise<unknown> | null = null;
+    private wasm!: WebAssembly.Module;
+    private startOptions!: StartOptions;
 
     private constructor(private readonly log: StartOptions["log"]) {}
 
@@ -168,13 +180,9 @@ export class Pelt {
         const pelt = new Pelt(options.log);
         // Written out, so that bundlers find both files.
         const wasm = await compile(options.wasm ?? new URL("./pelt.wasm", import.meta.url));
-        pelt.thread = await openThread(
-            options.worker ?? new URL("./worker.js", import.meta.url),
-            (reply) => pelt.receive(reply),
-            (message) => pelt.stop(new PeltError(`the worker stopped: ${message}`, "engine")),
-        );
-        const { memoryLimit = 0 } = options;
-        const started: Started = await pelt.send((id) => ({ kind: "start", id, wasm, memoryLimit }), {});
+        pelt.wasm = wasm;
+        pelt.startOptions = options;
+        const started: Started = await pelt.startThread((thread) => (pelt.thread = thread));
         const { version, formats, scenes } = started;
         Object.assign(pelt, { version, options: started.options, formats, scenes });
         for (const [kind, methods] of Object.entries(started.methods)) pelt.kinds[kind] = pelt.kindOf(kind, methods);
@@ -196,14 +204,65 @@ export class Pelt {
         return kind;
     }
 
-    private send(request: (id: number) => Request, call: CallOptions, transfer?: Transferable[]): Promise<any> {
+    /** A worker with an engine. */
+    private async startThread(made: (thread: Thread) => void): Promise<Started> {
+        const { worker = new URL("./worker.js", import.meta.url), memoryLimit = 0 } = this.startOptions;
+        const thread = await openThread(
+            worker,
+            (reply) => this.receive(reply),
+            (message) => this.stop(new PeltError(`the worker stopped: ${message}`, "engine")),
+        );
+        made(thread);
+        return this.send((id) => ({ kind: "start", id, wasm: this.wasm, memoryLimit }), {}, [], thread);
+    }
+
+    private send(
+        request: (id: number) => Request,
+        call: CallOptions,
+        transfer: Transferable[] = [],
+        thread: Thread = this.thread,
+    ): Promise<any> {
         if (this.dead) return Promise.reject(this.dead);
         const id = ++this.last;
         return new Promise((done, fail) => {
-            this.calls.set(id, { ...call, done, fail });
-            this.thread.hold(true);
-            this.thread.post(request(id), transfer);
+            this.calls.set(id, { ...call, done, fail, thread });
+            thread.hold(true);
+            thread.post(request(id), transfer);
         });
+    }
+
+    /** Runs a call in a worker of its own. The memory that it leaves becomes that of this engine; after a failure this one's is as it was. */
+    private async fork(handle: number, method: string, args: any[], hooks: CallOptions, moved: Transferable[]): Promise<any> {
+        const used = [handle, ...args.flatMap((arg) => (arg && typeof arg === "object" ? Object.values(arg) : []).map((value: any) => value?.$handle ?? 0))];
+        const handles = [...new Set(used.filter((one) => one > 0))];
+        const signal = hooks.signal!;
+        let thread: Thread | undefined;
+        let abort = () => {};
+        const cancelled = new Promise<never>((_, fail) => (abort = () => fail(new PeltError("cancelled", "cancelled"))));
+        signal.addEventListener("abort", abort);
+        const work = async () => {
+            const { memory, models, last }: Snapshot = await this.send((id) => ({ kind: "snapshot", id, handles }), {});
+            await this.startThread((made) => {
+                thread = made;
+                if (signal.aborted) made.terminate();
+            });
+            const ask = (request: (id: number) => Request, call: CallOptions = {}, transfer: Transferable[] = []) =>
+                this.send(request, call, transfer, thread);
+            await ask((id) => ({ kind: "restore", id, memory, models, last, owned: false }), {}, [memory.buffer]);
+            const result = await ask((id) => ({ kind: "call", id, handle, method, args }), hooks, moved);
+            signal.removeEventListener("abort", abort); // it is done
+            const made: number[] = result instanceof Remote ? [result.$handle] : [];
+            const after: Snapshot = await ask((id) => ({ kind: "snapshot", id, handles: made }));
+            await this.send((id) => ({ kind: "restore", id, ...after, owned: true }), {}, [after.memory.buffer]);
+            return result;
+        };
+        try {
+            return await Promise.race([work(), cancelled]);
+        } finally {
+            signal.removeEventListener("abort", abort);
+            thread?.terminate();
+            for (const [id, call] of this.calls) if (call.thread === thread) this.calls.delete(id);
+        }
     }
 
     private async call(handle: number, method: string, args: unknown[]): Promise<any> {
@@ -217,8 +276,8 @@ export class Pelt {
                 if (value instanceof Remote) rest[key] = { $handle: value.$handle };
             if (!progress && !iteration && !signal) return rest;
             hooks = { progress, iteration, signal };
-            const cancel = signal && cancelToken();
-            if (cancel) {
+            const cancel = signal && !mustFork ? cancelToken() : undefined;
+            if (signal && cancel) {
                 if (signal.aborted) cancel.cancel();
                 signal.addEventListener("abort", cancel.cancel);
                 end = () => {
@@ -232,20 +291,33 @@ export class Pelt {
             end();
             throw new PeltError("cancelled", "cancelled");
         }
+        while (this.forked) await this.forked.catch(() => undefined);
         try {
+            if (mustFork && hooks.signal && !LIVE.includes(method)) return await this.forkAlone(handle, method, packed, hooks, moved);
             return await this.send((id) => ({ kind: "call", id, handle, method, args: packed }), hooks, moved);
         } finally {
             end();
         }
     }
 
+    /** No other call runs meanwhile. */
+    private async forkAlone(handle: number, method: string, args: any[], hooks: CallOptions, moved: Transferable[]): Promise<any> {
+        this.forked = this.fork(handle, method, args, hooks, moved);
+        try {
+            return await this.forked;
+        } finally {
+            this.forked = null;
+        }
+    }
+
     private receive(reply: Reply): void {
         if (reply.kind === "log") return this.log?.(reply.level, reply.text);
-        const call = this.calls.get(reply.id)!;
+        const call = this.calls.get(reply.id);
+        if (!call) return; // of a worker that was ended
         if (reply.kind === "progress") return call.progress?.(reply.phase, reply.fraction);
         if (reply.kind === "iteration") return call.iteration?.(reply.error);
         this.calls.delete(reply.id);
-        if (this.calls.size === 0) this.thread.hold(false);
+        if (this.calls.size === 0) call.thread.hold(false);
         if (reply.kind === "failed") call.fail(new PeltError(reply.message, reply.code));
         else if (reply.kind === "started") call.done(reply);
         else call.done(reply.result?.$handle ? new this.kinds[reply.result.$kind](this, reply.result.$handle) : reply.result);
@@ -253,7 +325,9 @@ export class Pelt {
 
     /** @internal */
     release(handle: number): void {
-        if (!this.dead) this.thread.post({ kind: "free", id: 0, handles: [handle] });
+        if (this.dead) return;
+        if (this.forked) void this.forked.catch(() => undefined).then(() => this.release(handle));
+        else this.thread.post({ kind: "free", id: 0, handles: [handle] });
     }
 
     private stop(error: PeltError): void {

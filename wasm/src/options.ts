@@ -46,6 +46,8 @@ export interface SaveOptions {
     compress?: boolean;
     /** distance by which a vertex may move when compressed, as a fraction of the size, 1e-7 to 0.1; default 0.0001. */
     compressError?: number;
+    /** program that the file is made for (FBX): its axes, unit, root and frame rate; default any. */
+    target?: "any" | "unreal" | "unity" | "maya";
     /** compress without sorting triangles and vertices: larger. */
     keepOrder?: boolean;
 }
@@ -179,6 +181,41 @@ export interface CorrectOptions {
     normalRule?: "matrix" | "inverse";
 }
 
+export interface EigenskinOptions {
+    /** A published method; other options take precedence. */
+    preset?: "eigenskin2002";
+    /** a joint's vertices are those that it displaces by more than this part of its largest displacement, 0 to 1; default 0.04. */
+    support?: number;
+    /** morph targets of each joint, at most, 0 to 64; default 5. */
+    modes?: number;
+    /** as few modes as reach this relative displacement error, 0 to 1000000000; default 0. */
+    error?: number;
+    /** displacements that a vertex takes from all joints, at most; 0: any number, 0 to 1000; default 10. */
+    maxPerVertex?: number;
+    /** correct normals too. */
+    normals?: boolean;
+    /** what examples say about poses between them; auto: exponential or gaussian, by leave-one-out error; default auto. */
+    kernel?: "exponential" | "gaussian" | "thin-plate" | "auto";
+    /** how far that reaches, radians; 0: by leave-one-out error, 0 to 1000; default 0. */
+    radius?: number;
+    /** swing and twist of a joint drive apart. */
+    split?: boolean;
+    /** noise to expect in the examples, as a part of what there is; 0: by leave-one-out error, 0 to 1; default 0. */
+    regularise?: number;
+    /** meet every example: no noise, no end of supports, and as many modes as that takes. */
+    exact?: boolean;
+    /** meet the examples as far as supports and modes allow: expect no noise, and trust every joint in full. */
+    interpolate?: boolean;
+    /** joints that bend together with the one above also drive as pairs, where that predicts left-out poses better. */
+    coupled?: boolean;
+    /** fit bone weights and corrections in turn, where that predicts left-out poses better. */
+    refitWeights?: boolean;
+    /** what joints of a flat skeleton turn against; without this the one they share most vertices with (JOINT). */
+    against?: string | readonly string[];
+    /** poses of a joint to keep, at most; with more, examples are met in least squares, 2 to 1024; default 64. */
+    centres?: number;
+}
+
 export interface SimplifyOptions {
     /** triangles to keep, as a part of those there are, 0 to 1; default 0.5. */
     ratio?: number;
@@ -188,6 +225,21 @@ export interface SimplifyOptions {
     poses?: number;
     /** vertices that stay do not move. */
     keepPositions?: boolean;
+}
+
+export interface RetargetOptions {
+    /** whether the rig's limbs at rest are first turned to where the motion's point at rest; default directions. */
+    align?: "directions" | "none";
+    /** the motion's rest pose: its skeleton's, or its first frame; default skeleton. */
+    motionRest?: "skeleton" | "first";
+    /** lift all so that feet stand as high as at rest, or keep heights; default feet. */
+    ground?: "feet" | "keep";
+    /** rig lengths per motion length; 0: so that the legs fit, 0 to 1000000; default 0. */
+    motionScale?: number;
+    /** frames per second of the result; 0: those of the motion, 0 to 100000; default 0. */
+    rate?: number;
+    /** the rig's other motions go. */
+    replace?: boolean;
 }
 
 export interface JiggleOptions {

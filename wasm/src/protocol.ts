@@ -5,11 +5,28 @@ import type { ErrorCode, Format, LogLevel, SceneInfo } from "./types";
 /** How a running call learns that it is cancelled: a number in shared memory, or the address of a blob that is revoked. */
 export type CancelToken = { shared: Int32Array } | { url: string };
 
+/** A model in the memory of an engine. */
+export interface Place {
+    handle: number;
+    place: number;
+}
+
 export type Request =
     | { kind: "start"; id: number; wasm: WebAssembly.Module; memoryLimit: number }
     /** handle 0: the engine. */
     | { kind: "call"; id: number; handle: number; method: string; args: unknown[] }
-    | { kind: "free"; id: number; handles: number[] };
+    | { kind: "free"; id: number; handles: number[] }
+    /** The memory of the engine, and where models are in it. */
+    | { kind: "snapshot"; id: number; handles: number[] }
+    /** Takes the memory of another engine; `models` become handles, which own them or not. */
+    | { kind: "restore"; id: number; memory: Uint8Array<ArrayBuffer>; models: Place[]; last: number; owned: boolean };
+
+export interface Snapshot {
+    memory: Uint8Array<ArrayBuffer>;
+    models: Place[];
+    /** The last handle that was made. */
+    last: number;
+}
 
 export interface Started {
     version: string;

@@ -37,7 +37,9 @@ export type TableName =
     | "decompose"
     | "bind"
     | "correct"
+    | "eigenskin"
     | "simplify"
+    | "retarget"
     | "jiggle"
     | "jiggleBake"
     | "jiggleSimulate";

@@ -288,6 +288,58 @@ export interface CorrectReport {
     normalsBefore: number;
     normalsAfter: number;
 }
+export interface MotionsToClipsOptions {
+    fps?: number;
+    source?: Model;
+}
+export interface ClipPoints {
+    /** [frame][point][3] */
+    positions: Float32Array;
+    /** Of the smallest ball around the first frame; NaN: it is not finite. */
+    radius: number;
+}
+export interface EigenskinOptions extends given.EigenskinOptions {
+    /** Model of the clip; default: the model itself. */
+    source?: Model;
+    motion?: number;
+    clip?: number;
+    /** Every Nth frame is not learned from; 0: none. */
+    holdOut?: number;
+}
+export interface EigenskinReport {
+    exampleCount: number;
+    poseCount: number;
+    restCount: number;
+    oddCount: number;
+    modeCount: number;
+    morphCount: number;
+    vertexCount: number;
+    jointCount: number;
+    /** [mode + 1] relative error with 0, 1 … modes per joint. */
+    errors: Float64Array | null;
+    leftOutError: number;
+    turnDegrees: number;
+    illConditioned: number;
+    normalsBefore: number;
+    normalsAfter: number;
+}
+export interface RetargetOptions extends given.RetargetOptions {
+    /** Model of the motion. */
+    source: Model;
+    motion?: number;
+    /** Lines "rig joint = motion joint". */
+    map?: string;
+    name?: string;
+}
+export interface RetargetReport {
+    matched: number;
+    frameCount: number;
+    fps: number;
+    scale: number;
+    lift: number;
+    stretch: number;
+    torn: boolean;
+}
 export interface SimplifyReport {
     trianglesBefore: number;
     triangleCount: number;

@@ -1,6 +1,6 @@
 // The worker: an engine, and the objects that the page has handles of. index.ts sends requests, one at a time is run.
 import { Binding, Engine, Handle, Jiggle, Model, PeltError } from "./engine";
-import type { CancelToken, Reply, Request } from "./protocol";
+import type { CancelToken, Reply, Request, Snapshot } from "./protocol";
 
 interface Port {
     post(message: Reply, transfer?: Transferable[]): void;
@@ -67,6 +67,18 @@ class Server {
                     this.objects.delete(handle);
                 }
                 return;
+            }
+            if (request.kind === "snapshot") {
+                const models = request.handles.map((handle) => ({ handle, place: this.objects.get(handle)!.place }));
+                const result: Snapshot = { memory: this.engine.snapshot(), models, last: this.last };
+                return this.port.post({ kind: "done", id, result }, [result.memory.buffer]);
+            }
+            if (request.kind === "restore") {
+                this.engine.restore(request.memory);
+                this.last = request.last;
+                for (const { handle, place } of request.models)
+                    this.objects.set(handle, this.engine.adopt(place, request.owned));
+                return this.port.post({ kind: "done", id, result: null });
             }
             const target: any = request.handle ? this.objects.get(request.handle) : this.engine;
             const result = target[request.method](...request.args.map((arg) => this.unpack(arg, request)));

@@ -98,7 +98,7 @@ function decode(text: string): Uint8Array {
 }
 
 /** Decodes a block and removes it from the document. */
-function block(name: string): ArrayBuffer | undefined {
+export function block(name: string): ArrayBuffer | undefined {
     const element = document.getElementById(`pelt-${name}`);
     if (!element) return undefined;
     const bytes = decode(element.textContent ?? "");

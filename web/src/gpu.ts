@@ -106,11 +106,10 @@ export class GpuSkin {
         private readonly model: Model,
         private readonly poser: Poser,
     ) {
-        const { vertexCount, influences, boneIndices, weights } = model;
+        const { vertexCount } = model;
         const morphs = poser.table;
-        const [pairs, stride] = [Math.ceil(influences / 2), morphs.normals ? 2 : 1];
+        const stride = morphs.normals ? 2 : 1;
         const rest = table(2 * vertexCount);
-        const skin = table(pairs * vertexCount);
         const entries = table(stride * morphs.targets.length);
         const pose = table(6 * model.bones.length + Math.ceil(morphs.weights.length / 4));
         for (let i = 0; i < vertexCount; i++) {
@@ -120,10 +119,6 @@ export class GpuSkin {
             }
             rest.array[8 * i + 3] = morphs.first[i];
             rest.array[8 * i + 7] = morphs.first[i + 1] - morphs.first[i];
-            for (let k = 0; k < influences; k++) {
-                skin.array[4 * pairs * i + 2 * k] = boneIndices[influences * i + k];
-                skin.array[4 * pairs * i + 2 * k + 1] = weights[influences * i + k];
-            }
         }
         morphs.targets.forEach((target, e) => {
             const at = 4 * stride * e;
@@ -134,17 +129,38 @@ export class GpuSkin {
             entries.array[at + 3] = target;
         });
         this.pose = pose.array;
-        this.textures = [rest, skin, entries, pose].map(({ texture }) => texture);
+        this.textures = [rest, entries, pose].map(({ texture }) => texture);
         this.uniforms = {
             peltOn: { value: true },
             peltRest: { value: rest.texture },
-            peltSkin: { value: skin.texture },
+            peltSkin: { value: null },
             peltMorphs: { value: entries.texture },
             peltPose: { value: pose.texture },
-            peltPairs: { value: pairs },
+            peltPairs: { value: 0 },
             peltStride: { value: stride },
             peltBones: { value: model.bones.length },
         };
+        this.updateSkin();
+    }
+
+    /** Takes the influences of the model. */
+    updateSkin(): void {
+        const { vertexCount, influences, boneIndices, weights } = this.model;
+        const pairs = Math.ceil(influences / 2);
+        const { peltPairs, peltSkin } = this.uniforms;
+        if (pairs !== peltPairs.value) {
+            (peltSkin.value as DataTexture | null)?.dispose();
+            peltPairs.value = pairs;
+            peltSkin.value = table(pairs * vertexCount).texture;
+        }
+        const texture = peltSkin.value as DataTexture;
+        const array = texture.image.data as unknown as Float32Array;
+        for (let i = 0; i < vertexCount; i++)
+            for (let k = 0; k < influences; k++) {
+                array[4 * pairs * i + 2 * k] = boneIndices[influences * i + k];
+                array[4 * pairs * i + 2 * k + 1] = weights[influences * i + k];
+            }
+        texture.needsUpdate = true;
     }
 
     /** Draws by the textures; false: by the position and normal attributes. */
@@ -215,6 +231,6 @@ export class GpuSkin {
     }
 
     dispose(): void {
-        for (const texture of this.textures) texture.dispose();
+        for (const texture of [...this.textures, this.uniforms.peltSkin.value as DataTexture]) texture.dispose();
     }
 }

@@ -17,11 +17,12 @@ const named = (key: string): string =>
 /** Whether the focused element handles the key itself. */
 function isTaken(target: EventTarget | null, key: string): boolean {
     if (!(target instanceof HTMLElement)) return false;
-    if (target instanceof HTMLInputElement && target.type === "search") return true;
+    if (target instanceof HTMLInputElement && ["search", "text", "number"].includes(target.type)) return key !== "Escape";
     if (target instanceof HTMLSelectElement) return key !== "?" && key !== "Escape";
     const arrows = key.startsWith("Arrow") || key === "Home" || key === "End" || key === "PageUp" || key === "PageDown";
     if (target instanceof HTMLInputElement) return arrows;
-    return key === " " && (target instanceof HTMLButtonElement || target.getAttribute("role") === "tab");
+    if (key === "Enter" && target instanceof HTMLElement && target.tagName === "SUMMARY") return true;
+    return (key === " " || key === "Enter") && (target instanceof HTMLButtonElement || target.getAttribute("role") === "tab");
 }
 
 export function listen(shortcuts: Shortcut[]): void {

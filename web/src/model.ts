@@ -64,6 +64,8 @@ export interface Model {
     parts: Part[];
     bones: Bone[];
     joints: Joint[];
+    /** Nodes of the file in Pelt's order: parents before their children. */
+    nodes: Object3D[];
     /** Pose drivers. */
     driven?: Driven;
     /** Sliders that move joints. */
@@ -109,6 +111,16 @@ function nodePlaces(nodes: { children?: number[] }[]): Map<number, number> {
     };
     nodes.forEach((_, node) => visit(node));
     return places;
+}
+
+async function listNodes(parser: GLTFParser): Promise<Object3D[]> {
+    const places = nodePlaces((parser.json as GltfJson).nodes ?? []);
+    return Promise.all([...places.keys()].map((node) => parser.getDependency("node", node) as Promise<Object3D>));
+}
+
+/** The name that a node has in the file; three changes names for its own use. */
+export function nodeName(node: Object3D): string {
+    return (node.userData.name as string) ?? node.name;
 }
 
 interface Drawn {
@@ -168,7 +180,7 @@ class Rig {
         const known = this.jointOf.get(node);
         if (known !== undefined) return known;
         const index =
-            this.joints.push({ name: (node.userData.name as string) ?? node.name, node, parent: -1, weight: 0 }) - 1;
+            this.joints.push({ name: nodeName(node), node, parent: -1, weight: 0 }) - 1;
         this.jointOf.set(node, index);
         return index;
     }
@@ -275,6 +287,7 @@ function makeModel(gltf: GLTF, parts: Part[], rig: Rig): Model {
         parts,
         bones: rig.bones,
         joints: rig.joints,
+        nodes: [],
         influences,
         boneIndices: new Uint16Array(influences * vertexCount),
         weights: new Float32Array(influences * vertexCount),
@@ -331,6 +344,7 @@ export async function loadModel(glb: ArrayBuffer): Promise<Model> {
     if (drawn.length === 0) rig.ofTree(gltf.scene);
     rig.findParents();
     const model = makeModel(gltf, makeParts(drawn), rig);
+    model.nodes = await listNodes(gltf.parser);
     model.driven = await Driven.find(gltf, model.parts);
     model.controls = await Controls.find(gltf);
     model.light = Relight.find(gltf, model.parts, model.vertexCount);

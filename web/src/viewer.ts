@@ -1,5 +1,5 @@
 /** Shows a subject and updates colours, overlays and panels when the state changes. */
-import { type BufferAttribute, Quaternion } from "three";
+import { type BufferAttribute, type Object3D, Quaternion } from "three";
 import { strip } from "./charts";
 import { Crowd, CROWDS } from "./crowd";
 import type { PageData } from "./data";
@@ -12,8 +12,9 @@ import { type Motions, motionsFor } from "./motions";
 import { Overlays } from "./overlays";
 import { Panels, type VertexFacts } from "./panels";
 import { jointNear, rayThrough, vertexOnRay } from "./picking";
+import { nodeName } from "./model";
 import type { Morph } from "./pose";
-import { listenToPointer } from "./pointer";
+import { listenToPointer, type PointerTool } from "./pointer";
 import * as reports from "./report";
 import { type Shape, Stage } from "./scene";
 import { Shading } from "./shading";
@@ -28,6 +29,14 @@ interface Measures {
     /** [frame] E_rms, by the report or as measured. */
     frameErrors: ArrayLike<number>;
     displacementScale: number;
+}
+
+/** Bones and weights as the library has them: [vertex][influence]. */
+export interface SkinArrays {
+    boneJoints: Uint32Array;
+    influenceCount: number;
+    bones: Uint16Array;
+    weights: Float32Array;
 }
 
 export class Viewer {
@@ -50,6 +59,10 @@ export class Viewer {
     /** The animation shown before the rest pose. */
     private before: Pick<State, "animation" | "frame" | "playing"> | undefined;
     crowd: Crowd | undefined;
+    /** Gets the pointer before the camera. */
+    pointerTool: PointerTool | undefined;
+    /** Shown in the place of the pose, [vertex][3]. */
+    private vertices: { positions: Float32Array; normals?: Float32Array } | undefined;
     /** The hand among the joints. */
     hand: HandRig | undefined;
     private measures: Measures = { curve: undefined, frameErrors: [], displacementScale: 1 };
@@ -81,6 +94,7 @@ export class Viewer {
             pick: (x, y) => this.pick(x, y),
             grab: (joint) => store.set({ joint, playing: false }),
             turn: (joint, rotation) => this.turnJoint(joint, rotation),
+            tool: () => this.pointerTool,
         });
         byId("crowd").replaceChildren(...CROWDS.map((count) => h("option", { value: String(count) }, figure(count))));
         byId("crowd").addEventListener("change", (event) =>
@@ -92,11 +106,13 @@ export class Viewer {
         for (const id of ["sun-turn", "sun-height"]) byId(id).addEventListener("input", () => this.turnSun());
     }
 
-    /** Replaces the displayed data. */
-    async open(data: PageData): Promise<void> {
+    /** Replaces the displayed data; `keep`: camera, time, colours and overlays stay as far as the new data has them. */
+    async open(data: PageData, { keep = false } = {}): Promise<void> {
         const subject = await Subject.load(data);
+        const kept = keep && this.subject ? this.keptState(subject) : undefined;
         this.measures.curve?.stop();
         this.subject = subject;
+        this.vertices = undefined;
         const { model } = subject;
         this.shading = new Shading(model);
         this.colors = this.stage.setModel(model, subject.poser, new Float32Array(3 * model.vertexCount));
@@ -113,11 +129,11 @@ export class Viewer {
         const bare = model.vertexCount === 0; // then the skeleton is all there is
         const view = viewsOf(subject, first)[0];
         const mode = model.light ? "light" : model.colors ? "colors" : "shaded";
-        this.store.state = { ...INITIAL, animation: Math.max(long, 0), view, mode, skeleton: bare };
+        this.store.state = { ...INITIAL, animation: Math.max(long, 0), view, mode, skeleton: bare, ...kept };
         const extent = lookAround(subject, first, this.restPose);
         const size = extent.high.distanceTo(extent.low);
         this.overlays = new Overlays(this.stage.overlays, model, size, data.voxels, data.lattice);
-        this.stage.frame(extent);
+        if (!kept) this.stage.frame(extent);
         this.panels.setSubject(subject);
         byId<HTMLInputElement>("sun-turn").value = String(model.light?.turn ?? 0);
         byId<HTMLInputElement>("sun-height").value = String(model.light?.height ?? 0);
@@ -128,6 +144,30 @@ export class Viewer {
         this.showJoint();
         this.showOverlays();
         this.stage.resize();
+    }
+
+    /** The view state as far as it applies to another subject. */
+    private keptState(next: Subject): Partial<State> {
+        const { animation, frame, view, mode, speed, playing, wireframe, skeleton, triangles, joint } = this.store.state;
+        const { name } = this.subject.animations[animation];
+        const [same, long] = [
+            next.animations.findIndex((other) => other.name === name),
+            next.animations.findIndex(({ times }) => times.length > 2),
+        ];
+        const place = Math.max(same >= 0 ? same : long, 0);
+        const shown = next.animations[place];
+        return {
+            animation: place,
+            frame: Math.min(frame, shown.times.length - 1),
+            view: viewsOf(next, shown).includes(view) ? view : viewsOf(next, shown)[0],
+            mode: modesOf(next, shown).some((other) => other.name === mode) ? mode : "shaded",
+            joint: joint < next.model.joints.length ? joint : -1,
+            skeleton: skeleton || next.model.vertexCount === 0,
+            speed,
+            playing,
+            wireframe,
+            triangles,
+        };
     }
 
     /** Plays the motions of another file on the joints with the same names. */
@@ -265,6 +305,13 @@ export class Viewer {
         const result = this.stage.result!;
         if (!this.stale) return result;
         this.stale = false;
+        if (this.vertices) {
+            const { positions, normals } = this.vertices;
+            result.positions.set(positions);
+            if (normals) result.normals.set(normals);
+            else this.shading.normals(result.positions, result.normals);
+            return result;
+        }
         this.subject.result(this.animation, this.store.state.frame, result.positions, false, result.normals);
         if (!this.ownNormals) this.shading.normals(result.positions, result.normals);
         return result;
@@ -335,7 +382,7 @@ export class Viewer {
     /** The GPU moves the vertices. Normals of triangles need the vertices here. */
     private placeResult(): void {
         const { skin } = this.stage;
-        if (skin) skin.on = this.ownNormals;
+        if (skin) skin.on = this.ownNormals && !this.vertices;
         if (skin?.on) skin.update();
         else this.current().update();
     }
@@ -358,6 +405,59 @@ export class Viewer {
         const result = this.current();
         this.placeSource();
         angles(result.normals, this.stage.source!.normals, this.shadingError);
+    }
+
+    /** Draws vertices [vertex][3], and normals where given, in the place of the pose; undefined: the pose again. */
+    setVertices(positions: Float32Array | undefined, normals?: Float32Array): void {
+        if (!positions && !this.vertices) return;
+        this.vertices = positions && { positions, normals };
+        this.showFrame();
+    }
+
+    /** The nodes of joints of the library; undefined where the file has none of the name. */
+    private nodesOf(names: readonly string[]): (Object3D | undefined)[] {
+        const { nodes } = this.subject.model;
+        return names.map((name, joint) =>
+            nodes[joint] && nodeName(nodes[joint]) === name ? nodes[joint] : nodes.find((node) => nodeName(node) === name),
+        );
+    }
+
+    /** Gives the shown model other weights. `names`: of the library's joints. False: it lacks a bone of them, and stays as it was. */
+    setSkin({ boneJoints, influenceCount, bones, weights }: SkinArrays, names: readonly string[]): boolean {
+        const { model } = this.subject;
+        const nodes = this.nodesOf(names);
+        const places = new Map(model.bones.map(({ node }, bone) => [node, bone]));
+        const own = Array.from(boneJoints, (joint) => (nodes[joint] ? (places.get(nodes[joint]) ?? -1) : -1));
+        const count = bones.length / influenceCount;
+        if (weights.some((weight, n) => weight > 0 && own[bones[n]] < 0)) return false;
+        if (model.influences !== influenceCount) {
+            model.influences = influenceCount;
+            model.boneIndices = new Uint16Array(influenceCount * model.vertexCount);
+            model.weights = new Float32Array(influenceCount * model.vertexCount);
+        }
+        // Parts that share vertices have a copy each.
+        for (let n = 0; n < model.weights.length; n++) {
+            const from = n % (count * influenceCount);
+            model.boneIndices[n] = Math.max(own[bones[from]], 0);
+            model.weights[n] = weights[from];
+        }
+        this.stage.skin?.updateSkin();
+        this.showFrame();
+        this.paint();
+        return true;
+    }
+
+    /** The pose that is shown, with what the user turned: local transforms [joint][10] of the library's joints. */
+    locals(names: readonly string[]): Float32Array {
+        this.subject.poser.place(this.subject.moment(this.animation, this.store.state.frame));
+        const out = new Float32Array(10 * names.length);
+        this.nodesOf(names).forEach((node, joint) => {
+            if (!node) return out.set([0, 0, 0, 0, 0, 0, 1, 1, 1, 1], 10 * joint);
+            node.position.toArray(out, 10 * joint);
+            node.quaternion.toArray(out, 10 * joint + 3);
+            node.scale.toArray(out, 10 * joint + 7);
+        });
+        return out;
     }
 
     /** Positions and normals of the result as they are drawn. */
