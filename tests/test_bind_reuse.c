@@ -1,4 +1,5 @@
 /* Binding other meshes with the voxels of an existing binding. */
+#include "bind/bind.h"
 #include "bind_models.h"
 
 /* Divides every triangle into four. */
@@ -125,6 +126,46 @@ static void test_reuse_finds_joints_by_name(void **state) {
     test_end(&test);
 }
 
+/* Distances of one joint are those of the method geodesic, for every method of the binding. */
+static void test_distances(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    pelt_model *model = make_arms(&test, true);
+    pelt_binding *heat, *geodesic;
+    pelt_bind_desc desc = quick_desc();
+    desc.method = PELT_BIND_HEAT;
+    test_ok(&test, pelt_binding_create(context, model, &desc, &heat));
+    desc.method = PELT_BIND_GEODESIC;
+    desc.distance = PELT_BIND_DISTANCE_ISOTROPIC;
+    test_ok(&test, pelt_binding_create(context, model, &desc, &geodesic));
+    uint32_t count = model->mesh.vertex_count, targets = geodesic->subject.target_count;
+    float *distances = malloc(count * sizeof *distances), *same = malloc(count * sizeof *same);
+    uint32_t target = geodesic->subject.joint_targets[FORE_L], far = 0;
+    double units = (double)geodesic->volume.diagonal * geodesic->volume.voxels.grid.cell[0];
+    test_ok(&test, pelt_binding_distances(geodesic, FORE_L, distances));
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row = geodesic->subject.classes.of[i];
+        double same_way = units * (double)geodesic->fields.values[(size_t)row * targets + target];
+        assert_true(fabs((double)distances[i] - same_way) <= 1e-6 * units);
+        far += distances[i] > 0.25f * (float)units;
+    }
+    assert_true(far > 10);
+    test_ok(&test, pelt_binding_distances(heat, FORE_L, same));
+    double apart = 0; /* heat removes contacts of limbs from the voxels */
+    for (uint32_t i = 0; i < count; i++)
+        apart = fmax(apart, fabs((double)same[i] - (double)distances[i]));
+    assert_true(apart < 0.2 * units);
+    test_fails(&test, pelt_binding_distances(heat, model->skeleton.joint_count, same), PELT_ERROR_INPUT,
+               "gets no weights");
+    free(distances);
+    free(same);
+    pelt_binding_destroy(heat);
+    pelt_binding_destroy(geodesic);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 static uint32_t count_color(const pelt_bind_section *s, uint8_t r, uint8_t g, uint8_t b) {
     uint32_t count = 0;
     for (size_t n = 0; n < (size_t)s->width * s->height; n++)
@@ -218,6 +259,7 @@ int main(void) {
         cmocka_unit_test(test_reuse_weights_a_finer_mesh),
         cmocka_unit_test(test_reuse_finds_joints_by_name),
         cmocka_unit_test(test_sections),
+        cmocka_unit_test(test_distances),
         cmocka_unit_test(test_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

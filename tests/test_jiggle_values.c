@@ -98,6 +98,164 @@ static void changes_are_deterministic(void **state) {
     free(standard);
 }
 
+/* ---- Maps ------------------------------------------------------------------------------------------------- */
+
+/* Vertices are read back with the values that a map gave them; away from those that have one, nothing changes, also not the
+ * bound that thickness sets. */
+static void maps_are_local(void **state) {
+    (void)state;
+    arm_test t;
+    pelt_jiggle_desc desc = pelt_jiggle_desc_default();
+    desc.particles = 1000;
+    desc.bone_radius = 0;
+    arm_begin_desc(&t, &desc);
+    uint32_t count = t.model->mesh.vertex_count, particles = t.jiggle->lattice.particle_count;
+    float *map = malloc(count * sizeof *map), *before = malloc(count * sizeof *before),
+          *after = malloc(count * sizeof *after), *limits = malloc(particles * sizeof *limits);
+    const float *positions = t.model->mesh.positions;
+    float top = positions[1];
+    for (uint32_t i = 0; i < count; i++)
+        top = fmaxf(top, positions[3 * i + 1]);
+    for (uint32_t i = 0; i < count; i++)
+        map[i] = positions[3 * i + 1] > 0.7f * top ? 0.25f : -1;
+    pelt_jiggle_get_values(t.jiggle, PELT_JIGGLE_VALUE_DELTA, before);
+    memcpy(limits, t.jiggle->swing.values.limits, particles * sizeof *limits);
+    pelt_jiggle_set_values(t.jiggle, NULL, 0, &(pelt_jiggle_maps){.delta = map});
+    pelt_jiggle_get_values(t.jiggle, PELT_JIGGLE_VALUE_DELTA, after);
+    uint32_t painted = 0, kept = 0, bounded = 0, freed = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (positions[3 * i + 1] < 0.4f * top) {
+            assert_true(after[i] == before[i]);
+            kept++;
+        } else if (positions[3 * i + 1] > 0.9f * top) {
+            assert_true(after[i] <= 0.2501f);
+            painted += after[i] > 0.1f && after[i] != before[i];
+        }
+    }
+    for (uint32_t p = 0; p < particles; p++) {
+        float limit = t.jiggle->swing.values.limits[p];
+        if (t.jiggle->lattice.rest[3 * p + 1] < 0.4f * top) {
+            assert_true(limit == limits[p]);
+            bounded += limit < 1e29f;
+        } else if (t.jiggle->lattice.rest[3 * p + 1] > 0.9f * top) {
+            freed += limit > 1e29f;
+        }
+    }
+    assert_true(painted > 20 && kept > 20 && bounded > 10 && freed > 5);
+    pelt_jiggle_set_values(t.jiggle, NULL, 0, NULL);
+    pelt_jiggle_get_values(t.jiggle, PELT_JIGGLE_VALUE_DELTA, after);
+    assert_memory_equal(after, before, count * sizeof *after);
+    float all = 3;
+    for (uint32_t i = 0; i < count; i++)
+        map[i] = all;
+    pelt_jiggle_set_values(t.jiggle, NULL, 0, &(pelt_jiggle_maps){.stiffness = map, .damping = map});
+    for (pelt_jiggle_value value = PELT_JIGGLE_VALUE_STIFFNESS; value <= PELT_JIGGLE_VALUE_DAMPING; value++) {
+        pelt_jiggle_get_values(t.jiggle, value, after);
+        for (uint32_t i = 0; i < count; i++)
+            assert_true(fabsf(after[i] - all) < 1e-4f);
+    }
+    free(map);
+    free(before);
+    free(after);
+    free(limits);
+    arm_end(&t);
+}
+
+/* ---- Grabs ------------------------------------------------------------------------------------------------ */
+
+static double distance_to(const float *positions, uint32_t vertex, const float target[3]) {
+    double sum = 0;
+    for (uint32_t c = 0; c < 3; c++) {
+        double off = (double)positions[3 * vertex + c] - (double)target[c];
+        sum += off * off;
+    }
+    return sqrt(sum);
+}
+
+/* The vertex farthest from the axis of the arm, halfway between elbow and wrist: far from the bone. */
+static uint32_t softest_vertex(const arm_test *t) {
+    const pelt_mesh *mesh = &t->model->mesh;
+    float *values = malloc(mesh->vertex_count * sizeof *values);
+    pelt_jiggle_get_values(t->jiggle, PELT_JIGGLE_VALUE_DELTA, values);
+    uint32_t best = 0;
+    for (uint32_t i = 0; i < mesh->vertex_count; i++)
+        best = values[i] > values[best] ? i : best;
+    free(values);
+    return best;
+}
+
+/* A grabbed vertex comes to the target, tissue far away does not move, and all returns to rest when it is let go. */
+static void grabs_pull_and_let_go(void **state) {
+    (void)state;
+    arm_test t;
+    pelt_jiggle_desc desc = plain();
+    desc.bone_radius = 0;
+    desc.particles = 2000;
+    arm_begin_desc(&t, &desc);
+    uint32_t count = t.model->mesh.vertex_count, held = softest_vertex(&t);
+    float *rest = malloc(3 * count * sizeof *rest), *now = malloc(3 * count * sizeof *now);
+    pelt_jiggle_set_pose(t.jiggle, t.locals);
+    pelt_jiggle_positions(t.jiggle, rest, NULL);
+    double cell = (double)t.jiggle->lattice.cell;
+    pelt_jiggle_grab grab = {.vertex = held, .radius = 2 * t.jiggle->lattice.cell};
+    memcpy(grab.target, rest + 3 * held, sizeof grab.target);
+    grab.target[0] += (float)cell;
+    for (int step = 0; step < 120; step++) {
+        pelt_jiggle_set_grab(t.jiggle, &grab);
+        pelt_jiggle_step(t.jiggle, 1.0 / 60);
+    }
+    pelt_jiggle_positions(t.jiggle, now, NULL);
+    assert_true(distance_to(now, held, grab.target) < 0.5 * cell);
+    double farthest = 0, moved = 0; /* of vertices two cells and more beyond the radius */
+    for (uint32_t i = 0; i < count; i++)
+        if (distance_to(rest, i, rest + 3 * held) > 6 * cell) {
+            farthest = fmax(farthest, distance_to(rest, i, rest + 3 * held));
+            moved = fmax(moved, distance_to(now, i, rest + 3 * i));
+        }
+    assert_true(farthest > 0 && moved < 0.35 * cell);
+    pelt_jiggle_set_grab(t.jiggle, NULL);
+    for (int step = 0; step < 600; step++)
+        pelt_jiggle_step(t.jiggle, 1.0 / 60);
+    pelt_jiggle_positions(t.jiggle, now, NULL);
+    for (uint32_t i = 0; i < count; i++)
+        assert_true(distance_to(now, i, rest + 3 * i) < 1e-3 * cell);
+    free(rest);
+    free(now);
+    arm_end(&t);
+}
+
+/* A grab that is shaken by many cells, of any vertex, with any radius, stays finite; one that is invalid lets go. */
+static void grabs_are_robust(void **state) {
+    (void)state;
+    arm_test t;
+    pelt_jiggle_desc desc = plain();
+    desc.bone_radius = 0;
+    desc.delta = 1;
+    arm_begin_desc(&t, &desc);
+    uint32_t count = t.model->mesh.vertex_count;
+    float *now = malloc(3 * count * sizeof *now);
+    pelt_jiggle_set_pose(t.jiggle, t.locals);
+    for (int step = 0; step < 400; step++) {
+        pelt_jiggle_grab grab = {.vertex = (uint32_t)(step / 50) * (count / 9),
+                                 .target = {(float)(step % 2) * 100, (float)(step % 7) - 50, (float)(step % 3)},
+                                 .radius = (float)(step / 50) * t.jiggle->lattice.cell};
+        pelt_jiggle_set_grab(t.jiggle, &grab);
+        pelt_jiggle_step(t.jiggle, 1.0 / 60);
+    }
+    pelt_jiggle_positions(t.jiggle, now, NULL);
+    double most = 0;
+    for (uint32_t e = 0; e < 3 * count; e++)
+        assert_true(isfinite(now[e])), most = fmax(most, fabs((double)now[e]));
+    assert_true(most < 400);
+    assert_true(t.jiggle->swing.grab.count > 0);
+    pelt_jiggle_set_grab(t.jiggle, &(pelt_jiggle_grab){.vertex = count});
+    assert_int_equal(t.jiggle->swing.grab.count, 0);
+    pelt_jiggle_set_grab(t.jiggle, &(pelt_jiggle_grab){.vertex = 0, .target = {NAN, 0, 0}});
+    assert_int_equal(t.jiggle->swing.grab.count, 0);
+    free(now);
+    arm_end(&t);
+}
+
 /* ---- Parts ------------------------------------------------------------------------------------------------ */
 
 /* Rest volumes and particles of all parts; the caller's arrays have a capacity of 2 · ARM_JOINTS. */
@@ -175,6 +333,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(joints_have_frequencies),
         cmocka_unit_test(changes_are_deterministic),
+        cmocka_unit_test(maps_are_local),
+        cmocka_unit_test(grabs_pull_and_let_go),
+        cmocka_unit_test(grabs_are_robust),
         cmocka_unit_test(parts_merge_and_split),
         cmocka_unit_test(changes_of_parts_are_checked),
     };

@@ -85,7 +85,7 @@ _Static_assert(sizeof(pelt_option_table) == 20 && sizeof(pelt_preset_value) == 1
 _Static_assert(sizeof(pelt_format_info) == 16 && sizeof(pelt_bind_attribute) == 8 && sizeof(pelt_correct_pair) == 8,
                "layout of small structs");
 _Static_assert(sizeof(pelt_jiggle_joint) == 32 && sizeof(pelt_collider) == 40 && sizeof(pelt_jiggle_maps) == 16 &&
-                   sizeof(pelt_jiggle_part) == 8 && sizeof(pelt_jiggle_forces) == 28,
+                   sizeof(pelt_jiggle_part) == 8 && sizeof(pelt_jiggle_forces) == 28 && sizeof(pelt_jiggle_grab) == 20,
                "layout of the settings of pelt_jiggle");
 _Static_assert(sizeof(pelt_transform) == 40 && sizeof(pelt_affine) == 48, "layout of transforms");
 
@@ -302,8 +302,8 @@ static const field difference_fields[] = {
 #undef TYPE
 #define TYPE pelt_bind_voxels
 static const field voxel_fields[] = {
-    VALUE('u', count),           VALUES('d', origin, 3),         VALUES('d', cell, 3),
-    ARRAY('H', cells, count, 3), ARRAY('C', boundary, count, 1),
+    VALUE('u', count),    VALUES('d', origin, 3),      VALUES('d', cell, 3),
+    VALUES('f', axes, 9), ARRAY('H', cells, count, 3), ARRAY('C', boundary, count, 1),
 };
 #undef TYPE
 #define TYPE pelt_bind_section
@@ -705,6 +705,10 @@ EXPORT pelt_result pw_binding_section(const pelt_binding *binding, uint32_t kind
     return pelt_binding_section(binding, kind, axis, position, joint, section);
 }
 
+EXPORT pelt_result pw_binding_distances(const pelt_binding *binding, uint32_t joint, float *distances) {
+    return pelt_binding_distances(binding, joint, distances);
+}
+
 EXPORT const uint8_t *pw_section_pixels(const pelt_bind_section *section) {
     return section->pixels;
 }
@@ -785,6 +789,15 @@ EXPORT void pw_jiggle_collider(pelt_jiggle *jiggle, uint32_t index, const pelt_c
 
 EXPORT void pw_jiggle_values(pelt_jiggle *jiggle, const jiggle_extra *extra) {
     pelt_jiggle_set_values(jiggle, extra->joints, extra->joint_count, &extra->maps);
+}
+
+/* `grab` NULL: lets go. */
+EXPORT void pw_jiggle_grab(pelt_jiggle *jiggle, const pelt_jiggle_grab *grab) {
+    pelt_jiggle_set_grab(jiggle, grab);
+}
+
+EXPORT void pw_jiggle_get_values(const pelt_jiggle *jiggle, uint32_t value, float *values) {
+    pelt_jiggle_get_values(jiggle, (pelt_jiggle_value)value, values);
 }
 
 EXPORT void pw_jiggle_report(pelt_jiggle *jiggle, pelt_jiggle_report *report) {

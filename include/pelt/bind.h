@@ -275,6 +275,12 @@ typedef struct pelt_bind_voxels {
 /* The arrays live as long as the binding. */
 PELT_API pelt_bind_voxels pelt_binding_voxels(const pelt_binding *binding);
 
+/* Distances [vertex] from the bones of a joint through the voxels, object units, as the method geodesic with
+ * isotropic distances measures them, for any method: one fast-marching pass. INFINITY: not reached; NaN: the vertex keeps its weights. A joint that gets no
+ * weights is PELT_ERROR_INPUT. On failure `distances` is not changed. */
+PELT_EXPERIMENTAL PELT_API pelt_result pelt_binding_distances(const pelt_binding *binding, uint32_t joint,
+                                                              float *distances);
+
 /* What a section through the voxels shows. */
 typedef enum pelt_bind_section_kind {
     PELT_BIND_SECTION_VOXELS, /* interior red, boundary blue, voxels on bones white */

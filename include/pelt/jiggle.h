@@ -119,6 +119,15 @@ typedef struct pelt_jiggle_forces {
     float drag;       /* 1 / s, ≥ 0; default 0. Required with wind */
 } pelt_jiggle_forces;
 
+/* A hold on soft tissue, by a hand or a pointer. */
+typedef struct pelt_jiggle_grab {
+    uint32_t vertex; /* the vertex that is held */
+    float target[3]; /* place to pull it to, world space, finite */
+    /* ≥ 0, units: tissue nearer to the vertex in the rest pose is pulled too, less towards this distance. The tissue around
+     * the vertex's cell always is */
+    float radius;
+} pelt_jiggle_grab;
+
 /* ---- Settings --------------------------------------------------------------------------------------------- */
 
 typedef struct pelt_jiggle_desc {
@@ -205,6 +214,22 @@ PELT_API void pelt_jiggle_set_collider(pelt_jiggle *jiggle, uint32_t index, cons
  * Copied. */
 PELT_API void pelt_jiggle_set_values(pelt_jiggle *jiggle, const pelt_jiggle_joint *joints, uint32_t joint_count,
                                      const pelt_jiggle_maps *maps);
+
+/* Pulls the tissue around a vertex to a place, with springs, until the next call; to move it, call again before each step
+ * with the same vertex. Another vertex begins a new grab, NULL lets go, and so does a vertex or target that is invalid. Bones
+ * and pinned tissue are not pulled, and displacements keep their bounds. */
+PELT_EXPERIMENTAL PELT_API void pelt_jiggle_set_grab(pelt_jiggle *jiggle, const pelt_jiggle_grab *grab);
+
+/* A value of soft tissue. */
+typedef enum pelt_jiggle_value {
+    PELT_JIGGLE_VALUE_STIFFNESS, /* half-width of regions, cells */
+    PELT_JIGGLE_VALUE_DAMPING,   /* 1 / s */
+    PELT_JIGGLE_VALUE_DELTA,     /* δ as simulated: reduced by pins, 0 near bones */
+    PELT_JIGGLE_VALUE_PIN        /* 0 to 1 */
+} pelt_jiggle_value;
+/* Writes the values [vertex] that the tissue at the vertices has now, by settings, joints, maps and thickness. */
+PELT_EXPERIMENTAL PELT_API void pelt_jiggle_get_values(const pelt_jiggle *jiggle, pelt_jiggle_value value,
+                                                       float *values);
 
 /* ---- Report ----------------------------------------------------------------------------------------------- */
 

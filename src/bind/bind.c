@@ -237,15 +237,13 @@ static uint32_t finer_resolution(const pelt_binding *b) {
 
 static pelt_result solve(pelt_binding *b, px_bind_wave *wave) {
     px_bind_subject *s = &b->turned;
-    px_bind_bridges bridges = {0};
     b->fields.method = b->desc.method;
     b->fields.values = PX_NEW(b->arena, float, px_mul_size(s->classes.count, s->target_count));
     if (b->desc.keep_fields)
         b->fields.voxels = PX_NEW(b->arena, px_bind_field, s->target_count);
     if (!b->fields.values || (b->desc.keep_fields && !b->fields.voxels))
         return PELT_ERROR_MEMORY;
-    PX_TRY(px_bind_bridges_make(b->arena, wave, &bridges));
-    b->bridged_voxels = bridges.bridged;
+    PX_TRY(px_bind_bridges_make(b->arena, wave, &b->bridges));
     if (b->desc.method != PELT_BIND_HEAT)
         px_bind_wave_free(wave); /* a third of the memory; only heat reads it */
     switch (b->desc.method) {
@@ -256,9 +254,9 @@ static pelt_result solve(pelt_binding *b, px_bind_wave *wave) {
         return px_bind_closest(b->context, s, &b->volume, &b->bones, b->desc.method == PELT_BIND_HIERARCHY,
                                b->fields.values);
     case PELT_BIND_HEAT:
-        return px_bind_heat(b->context, s, &b->volume, &b->bones, wave, &bridges, &b->fields);
+        return px_bind_heat(b->context, s, &b->volume, &b->bones, wave, &b->bridges, &b->fields);
     default:
-        return px_bind_geodesic(b->context, s, &b->volume, &b->bones, &bridges, b->desc.distance, &b->fields);
+        return px_bind_geodesic(b->context, s, &b->volume, &b->bones, &b->bridges, b->desc.distance, &b->fields);
     }
 }
 
@@ -300,7 +298,7 @@ static pelt_result make_rows(pelt_binding *b) {
     if (!b->shells || !b->bridged)
         return PELT_ERROR_MEMORY;
     for (size_t i = 0; i < s->classes.count; i++)
-        b->bridged[i] = b->bridged_voxels[px_bind_voxel_at(&b->volume, s->positions + 3 * i)];
+        b->bridged[i] = b->bridges.bridged[px_bind_voxel_at(&b->volume, s->positions + 3 * i)];
     return px_bind_shells(b->arena, s, b->shells, &b->shell_count);
 }
 
@@ -513,7 +511,7 @@ static pelt_result share(pelt_binding *b, const pelt_binding *from, pelt_model *
         return px_fail(b->context, PELT_ERROR_INPUT,
                        "the mesh has a skeleton of its own, which does not fit; bind it without fit, or on its own");
     b->volume = from->volume;
-    b->bridged_voxels = from->bridged_voxels;
+    b->bridges = from->bridges;
     b->report.fit = from->report.fit;
     b->fields.method = from->fields.method;
     b->fields.values = PX_NEW(b->arena, float, px_mul_size(b->subject.classes.count, b->subject.target_count));

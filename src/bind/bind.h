@@ -327,6 +327,10 @@ pelt_result px_bind_heat(pelt_context *context, const px_bind_subject *subject, 
 pelt_result px_bind_geodesic(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
                              const px_bind_bones *bones, const px_bind_bridges *bridges, uint32_t distance,
                              px_bind_fields *fields);
+/* Isotropic distances [class] from one target, over the diagonal. */
+pelt_result px_bind_geodesic_target(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
+                                    const px_bind_bones *bones, const px_bind_bridges *bridges, uint32_t target,
+                                    float *distances);
 
 /* Finds voxels in which limbs touch that are far apart in the skeleton, and fills the report's touching_… fields; pairs
  * are allocated in the arena. Where `neighbours` [voxel] (the volume's) is given, removes the faces between those
@@ -373,7 +377,7 @@ struct pelt_binding {
     px_bind_fields fields;
     uint32_t shell_count;
     uint32_t *shells;              /* [class] connected component of the surface */
-    uint8_t *bridged_voxels;       /* [voxel] 1: its component was reached over a bridge */
+    px_bind_bridges bridges;       /* links over which volume was reached that no bone touches */
     uint8_t *bridged;              /* [class] 1: in such a component */
     uint8_t *idle;                 /* [joint] pelt_bind_idle; report.idle */
     pelt_transform *pose;          /* [joint] fitted rest pose; NULL: the rig's own */

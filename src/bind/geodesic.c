@@ -274,7 +274,8 @@ static pelt_result isotropic_block(void *user, size_t first, size_t count, size_
 
 /* ---- Entry points ------------------------------------------------------------------------------------------ */
 
-static pelt_result run(px_arena *arena, geodesic *g, const px_bind_bridges *bridges, uint32_t distance) {
+/* Bridges, places of the vertices and first segments of the targets. */
+static pelt_result prepare(px_arena *arena, geodesic *g, const px_bind_bridges *bridges) {
     uint32_t targets = g->subject->target_count;
     PX_TRY(px_bind_crossings_make(arena, g->volume, bridges, &g->crossings));
     PX_TRY(px_bind_sampler_make(g->context, arena, g->subject, g->volume, PELT_BIND_GEODESIC, &g->sampler));
@@ -285,6 +286,12 @@ static pelt_result run(px_arena *arena, geodesic *g, const px_bind_bridges *brid
         g->firsts[g->bones->segments[s].target + 1]++;
     for (uint32_t t = 0; t < targets; t++)
         g->firsts[t + 1] += g->firsts[t];
+    return PELT_OK;
+}
+
+static pelt_result run(px_arena *arena, geodesic *g, const px_bind_bridges *bridges, uint32_t distance) {
+    uint32_t targets = g->subject->target_count;
+    PX_TRY(prepare(arena, g, bridges));
     if (distance == PELT_BIND_DISTANCE_PAPER)
         return px_parallel(g->context, "distances", targets, LANES, paper_block, g);
     return px_parallel(g->context, "distances", targets, 1, isotropic_block, g);
@@ -298,6 +305,33 @@ pelt_result px_bind_geodesic(pelt_context *context, const px_bind_subject *subje
     if (!arena)
         return PELT_ERROR_MEMORY;
     pelt_result result = run(arena, &g, bridges, distance);
+    px_arena_destroy(arena);
+    return result;
+}
+
+pelt_result px_bind_geodesic_target(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
+                                    const px_bind_bones *bones, const px_bind_bridges *bridges, uint32_t target,
+                                    float *distances) {
+    geodesic g = {.context = context, .subject = subject, .volume = volume, .bones = bones};
+    px_arena *arena = px_arena_create(context);
+    if (!arena)
+        return PELT_ERROR_MEMORY;
+    px_bind_wave wave = {0};
+    pelt_result result = prepare(arena, &g, bridges);
+    bool reaches = result == PELT_OK && is_active(&g, target);
+    if (reaches) {
+        result = px_bind_wave_make(context, volume, bones->segments, NULL, &wave);
+        wave.crossings = &g.crossings;
+        if (result == PELT_OK)
+            result = run_wave(&g, target, &wave);
+        px_bind_sampler one = g.sampler;
+        one.target_count = 1;
+        if (result == PELT_OK)
+            px_bind_sample(&one, 0, wave.distances, 1, distances);
+        px_bind_wave_free(&wave);
+    }
+    for (size_t i = 0; result == PELT_OK && !reaches && i < subject->classes.count; i++)
+        distances[i] = INFINITY;
     px_arena_destroy(arena);
     return result;
 }

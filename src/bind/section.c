@@ -1,4 +1,4 @@
-/* Sections through the voxels of a binding: kinds of voxels, the field of one joint, or the weights of all joints
+/* For display. Distances of the vertices from a joint. Sections through the voxels of a binding: kinds of voxels, the field of one joint, or the weights of all joints
  * (figures 3, 4 and 7 of Dionne and de Lasa 2013). */
 #include "bind/apply.h"
 
@@ -123,6 +123,12 @@ static uint32_t choose_slice(const px_voxels *voxels, uint32_t axis, double posi
     return best;
 }
 
+static pelt_result find_target(const pelt_binding *b, uint32_t joint, const char *what, uint32_t *target) {
+    *target = joint < b->subject.rig->skeleton.joint_count ? b->subject.joint_targets[joint] : PELT_NONE;
+    return *target != PELT_NONE ? PELT_OK
+                                : px_fail(b->context, PELT_ERROR_INPUT, "the joint of the %s gets no weights", what);
+}
+
 static pelt_result check(const pelt_binding *b, uint32_t kind, uint32_t axis, uint32_t joint, uint32_t *target) {
     *target = PELT_NONE;
     if (axis > 2 || kind > PELT_BIND_SECTION_WEIGHTS)
@@ -130,12 +136,7 @@ static pelt_result check(const pelt_binding *b, uint32_t kind, uint32_t axis, ui
                        "a section needs an axis from 0 to 2 and a pelt_bind_section_kind");
     if (kind != PELT_BIND_SECTION_VOXELS && !b->fields.voxels)
         return px_fail(b->context, PELT_ERROR_USAGE, "set keep_fields for sections of fields and weights");
-    if (kind != PELT_BIND_SECTION_FIELD)
-        return PELT_OK;
-    if (joint < b->subject.rig->skeleton.joint_count)
-        *target = b->subject.joint_targets[joint];
-    return *target != PELT_NONE ? PELT_OK
-                                : px_fail(b->context, PELT_ERROR_INPUT, "the joint of the section gets no weights");
+    return kind == PELT_BIND_SECTION_FIELD ? find_target(b, joint, "section", target) : PELT_OK;
 }
 
 pelt_result pelt_binding_section(const pelt_binding *b, uint32_t kind, uint32_t axis, double position, uint32_t joint,
@@ -177,4 +178,24 @@ pelt_result pelt_binding_section(const pelt_binding *b, uint32_t kind, uint32_t 
 void pelt_bind_section_free(pelt_context *context, pelt_bind_section *section) {
     px_free(context, section->pixels);
     *section = (pelt_bind_section){0};
+}
+
+/* ---- Distances ---------------------------------------------------------------------------------------------- */
+
+pelt_result pelt_binding_distances(const pelt_binding *b, uint32_t joint, float *distances) {
+    const pelt_mesh *mesh = &b->subject.model->mesh;
+    uint32_t target;
+    PX_TRY(find_target(b, joint, "distances", &target));
+    float *rows = PX_ALLOC(b->context, float, b->subject.classes.count);
+    if (!rows)
+        return PELT_ERROR_MEMORY;
+    pelt_result result =
+        px_bind_geodesic_target(b->context, &b->turned, &b->volume, &b->bones, &b->bridges, target, rows);
+    float units = b->volume.diagonal * (float)b->volume.voxels.grid.cell[0];
+    for (uint32_t i = 0; result == PELT_OK && i < mesh->vertex_count; i++) {
+        uint32_t row = b->subject.classes.of[i];
+        distances[i] = row == PELT_NONE ? NAN : units * rows[row];
+    }
+    px_free(b->context, rows);
+    return result;
 }

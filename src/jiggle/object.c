@@ -243,9 +243,22 @@ void pelt_jiggle_set_collider(pelt_jiggle *j, uint32_t index, const pelt_collide
     px_swing_set_collider(&j->swing, index, collider);
 }
 
+void pelt_jiggle_set_grab(pelt_jiggle *j, const pelt_jiggle_grab *grab) {
+    px_swing_set_grab(&j->swing, j->shown, grab);
+}
+
 void pelt_jiggle_set_values(pelt_jiggle *j, const pelt_jiggle_joint *joints, uint32_t joint_count,
                             const pelt_jiggle_maps *maps) {
     px_swing_set_values(&j->swing, joints, joint_count, maps);
+}
+
+void pelt_jiggle_get_values(const pelt_jiggle *j, pelt_jiggle_value value, float *out) {
+    const px_values *v = &j->swing.values;
+    const float *particles[] = {[PELT_JIGGLE_VALUE_STIFFNESS] = v->stiffness,
+                                [PELT_JIGGLE_VALUE_DAMPING] = v->damping,
+                                [PELT_JIGGLE_VALUE_DELTA] = v->deltas,
+                                [PELT_JIGGLE_VALUE_PIN] = v->pins};
+    px_values_at_vertices(v, particles[value], out);
 }
 
 /* ---- Reports ---------------------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
  *
  *   object.c    creation, poses, time, vertices; options.c: settings
  *   path.c      interpolation between poses
- *   swing.c     secondary motion: forces, substeps; collide.c: colliders and bounds
+ *   swing.c     secondary motion: forces, substeps; collide.c: colliders and bounds; grab.c: held tissue
  *   match.c     lattice shape matching            match_kernel.h
  *   values.c    stiffness, damping and δ of particles
  *   thickness.c thickness of tissue, and its softness

@@ -86,6 +86,7 @@ pelt_result px_swing_make(px_arena *arena, const px_jiggle_subject *subject, con
     PX_TRY(px_match_make(arena, lattice, kernels, (pelt_jiggle_regions)desc->regions, &out->match));
     PX_TRY(make_state(arena, out));
     PX_TRY(make_shape(arena, out));
+    PX_TRY(px_grab_make(arena, lattice->particle_count, &out->grab));
     PX_TRY(px_swing_make_colliders(arena, desc, normals, out));
     px_swing_set_values(out, desc->joints, desc->joint_count, &desc->maps);
     return PELT_OK;
@@ -134,7 +135,7 @@ void px_swing_step(px_swing *s, const float *skin, const pelt_affine *globals) {
     bool heavy = g[0] != 0 || g[1] != 0 || g[2] != 0, windy = s->forces.drag > 0;
     s->pass.skin = skin;
     memcpy(s->pass.centre, skin + 4 * (size_t)s->centre, sizeof s->pass.centre);
-    s->pass.pushes = heavy || windy ? s->pushes : NULL;
+    s->pass.pushes = heavy || windy || s->grab.count > 0 ? s->pushes : NULL;
     if (s->pass.pushes)
         memset(s->pushes, 0, 4 * s->match.padded * sizeof *s->pushes);
     for (uint32_t j = 0; heavy && j < s->values.joint_count; j++) { /* h (g − R g), cells / s */
@@ -154,6 +155,7 @@ void px_swing_step(px_swing *s, const float *skin, const pelt_affine *globals) {
         for (size_t c = 0; c < 3; c++)
             s->pushes[4 * p + c] += drag * (s->forces.wind[c] / s->lattice->cell -
                                             (s->pass.w[4 * p + c] + s->pass.skin_velocity[4 * p + c]));
+    px_swing_pull(s, skin);
     px_match_run(&s->match, &s->pass);
     px_swing_hold(s, skin, globals);
 }

@@ -13,6 +13,18 @@ typedef struct px_obstacle {
     bool known; /* the velocities are valid: the collider existed in the previous substep */
 } px_obstacle;
 
+/* Tissue that is held (grab.c). */
+typedef struct px_grab {
+    uint32_t vertex;     /* PELT_NONE: none */
+    uint32_t count;      /* held particles */
+    uint32_t *particles; /* [held] capacity: all particles, as for the other arrays */
+    bool *held;          /* [particle] */
+    float *strengths;    /* [held] 0 to 1 */
+    float (*places)[3];  /* [held] displayed position when it was grabbed, units */
+    float start[3];      /* of the vertex when it was grabbed, units */
+    float target[3];     /* units */
+} px_grab;
+
 typedef struct px_swing {
     const px_jiggle_subject *subject;
     const px_lattice *lattice;
@@ -25,6 +37,7 @@ typedef struct px_swing {
     double step;                            /* h, seconds */
     double frequency;                       /* Hz, of joints without their own */
     pelt_jiggle_forces forces;
+    px_grab grab;
     float (*joint_pushes)[3]; /* [joint] scratch */
     float *outside;           /* [particle] distance outside the rest surface, units; NULL: no colliders */
     uint32_t collider_count;
@@ -49,6 +62,14 @@ void px_swing_step(px_swing *swing, const float *skin, const pelt_affine *global
 /* Computes the displayed positions out [particle][4], `later` seconds after the last substep, with primary motion
  * `skin`. */
 void px_swing_show(const px_swing *swing, const float *skin, double later, float *out);
+
+/* ---- grab.c ----------------------------------------------------------------------------------------------- */
+
+pelt_result px_grab_make(px_arena *arena, uint32_t particle_count, px_grab *grab);
+/* `shown` [particle][4]: displayed positions, from which a new grab begins. NULL: lets go. */
+void px_swing_set_grab(px_swing *swing, const float *shown, const pelt_jiggle_grab *grab);
+/* Called in a substep: adds the forces of the grab to the pushes. */
+void px_swing_pull(px_swing *swing, const float *skin);
 
 /* ---- collide.c -------------------------------------------------------------------------------------------- */
 

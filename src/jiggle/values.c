@@ -7,6 +7,8 @@
 /* Particles with a smaller Σ of vertex weights count as having no vertex nearby. */
 #define MIN_VERTEX_SHARE 1e-3f
 
+#define ROUNDING 1e-5f /* of sums of shares: above 1 minus this, all vertices around a particle have a value */
+
 #define NO_LIMIT 1e30f /* units; finite, so that it can be blended */
 
 /* ---- Creation --------------------------------------------------------------------------------------------- */
@@ -83,8 +85,8 @@ pelt_result px_values_make(px_arena *arena, const px_jiggle_subject *subject, co
                        .standard_delta = (float)desc->delta,
                        .thickness = desc->softness == PELT_JIGGLE_SOFTNESS_THICKNESS ? thickness : NULL,
                        .max_distance = (float)desc->max_distance};
-    float **arrays[] = {&out->totals, &out->sums, &out->stiffness, &out->damping,
-                        &out->deltas, &out->pins, &out->limits,    &out->frequencies};
+    float **arrays[] = {&out->totals, &out->sums,   &out->stiffness,   &out->damping, &out->deltas,
+                        &out->pins,   &out->limits, &out->frequencies, &out->shares};
     for (size_t n = 0; n < PX_COUNT(arrays); n++)
         if (!(*arrays[n] = PX_NEW(arena, float, count)))
             return PELT_ERROR_MEMORY;
@@ -106,29 +108,44 @@ static float clamped(float x, float most) {
     return x >= 0 ? (x <= most ? x : most) : 0;
 }
 
-/* Vertices without a value (negative) take the value of the joints. */
-static void blend_map(const px_values *v, const float *map, float most, float *out) {
+/* Particles take the mean of the vertices that have a value (not negative) in proportion to their share of all vertices around
+ * it; particles below the surface take mean and share of the layer above them. Values are those of the map, or `fixed` if that
+ * is not negative. */
+static void blend_map(const px_values *v, const float *map, float most, float fixed, float *out) {
     const px_lattice *lattice = v->lattice;
     memset(v->sums, 0, lattice->particle_count * sizeof *v->sums);
+    memset(v->shares, 0, lattice->particle_count * sizeof *v->shares);
     for (size_t i = 0; i < lattice->vertex_count; i++)
-        for (uint32_t k = 0; k < 8; k++) {
+        for (uint32_t k = 0; k < 8 && map[i] >= 0; k++) {
             uint32_t p = lattice->cells[lattice->vertex_cells[i]][k];
-            float value = map[i] >= 0 ? clamped(map[i], most) : out[p];
-            v->sums[p] += corner_weight(lattice->vertex_places + 3 * i, k) * (value - out[p]);
+            float weight = corner_weight(lattice->vertex_places + 3 * i, k);
+            v->sums[p] += weight * (fixed >= 0 ? fixed : clamped(map[i], most));
+            v->shares[p] += weight;
         }
-    for (uint32_t p = 0; p < lattice->particle_count; p++)
-        if (v->layers[p] == 0)
-            out[p] += v->sums[p] / v->totals[p];
+    for (uint32_t p = 0; p < lattice->particle_count; p++) {
+        float scale = v->layers[p] == 0 ? 1 / v->totals[p] : 0;
+        v->sums[p] *= scale;
+        v->shares[p] *= scale;
+    }
     for (uint32_t n = 0; n < v->inner_count; n++) {
         uint32_t p = v->inner[n];
-        float sum = 0, count = 0;
-        for (uint32_t e = lattice->links.firsts[p]; e < lattice->links.firsts[p + 1]; e++)
-            if (v->layers[lattice->links.to[e]] < v->layers[p]) {
-                sum += out[lattice->links.to[e]];
-                count++;
-            }
-        out[p] = sum / count;
+        float count = 0;
+        for (uint32_t e = lattice->links.firsts[p]; e < lattice->links.firsts[p + 1]; e++) {
+            uint32_t above = lattice->links.to[e];
+            if (v->layers[above] >= v->layers[p])
+                continue;
+            v->sums[p] += v->sums[above];
+            v->shares[p] += v->shares[above];
+            count++;
+        }
+        v->sums[p] /= count;
+        v->shares[p] /= count;
     }
+    for (uint32_t p = 0; p < lattice->particle_count; p++)
+        if (v->shares[p] >= 1 - ROUNDING)
+            out[p] = v->sums[p] / v->shares[p];
+        else if (v->shares[p] > 0)
+            out[p] = v->sums[p] + (1 - v->shares[p]) * out[p];
 }
 
 /* One kind of value: stiffness, damping, frequency, δ or pin. */
@@ -151,20 +168,22 @@ static void set_kind(const px_values *v, const kind *k, const pelt_jiggle_joint 
     }
     px_thickness_blend(v->weights, v->joints, v->lattice->particle_count, k->out);
     if (k->map)
-        blend_map(v, k->map, k->most, k->out);
+        blend_map(v, k->map, k->most, -1, k->out);
     for (uint32_t p = 0; p < v->lattice->particle_count; p++)
         k->out[p] = clamped(k->out[p], k->most);
 }
 
-/* Bounds from thickness, except for joints whose δ the settings give; then max_distance. */
+/* Bounds from thickness, except for joints and vertices whose δ the settings give; then max_distance. */
 static void set_limits(const px_values *v, const pelt_jiggle_joint *joints, uint32_t joint_count,
                        const pelt_jiggle_maps *maps) {
     for (uint32_t j = 0; j < v->joint_count; j++)
-        v->joints[j] = v->thickness && !maps->delta ? px_fminf(v->thickness->swings[j], NO_LIMIT) : NO_LIMIT;
+        v->joints[j] = v->thickness ? px_fminf(v->thickness->swings[j], NO_LIMIT) : NO_LIMIT;
     for (uint32_t n = 0; n < joint_count; n++)
         if (joints[n].delta >= 0 && joints[n].joint < v->joint_count)
             v->joints[joints[n].joint] = NO_LIMIT;
     px_thickness_blend(v->weights, v->joints, v->lattice->particle_count, v->limits);
+    if (v->thickness && maps->delta)
+        blend_map(v, maps->delta, 1, NO_LIMIT, v->limits);
     for (uint32_t p = 0; p < v->lattice->particle_count; p++)
         v->limits[p] = v->max_distance > 0 ? px_fminf(v->limits[p], v->max_distance) : v->limits[p];
 }
@@ -198,4 +217,14 @@ uint32_t px_values_pinned(const px_values *v) {
     for (uint32_t p = 0; p < v->lattice->particle_count; p++)
         count += v->deltas[p] == 0;
     return count;
+}
+
+void px_values_at_vertices(const px_values *v, const float *particles, float *out) {
+    const px_lattice *lattice = v->lattice;
+    for (size_t i = 0; i < lattice->vertex_count; i++) {
+        out[i] = 0;
+        for (uint32_t k = 0; k < 8; k++)
+            out[i] += corner_weight(lattice->vertex_places + 3 * i, k) *
+                      particles[lattice->cells[lattice->vertex_cells[i]][k]];
+    }
 }

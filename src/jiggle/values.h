@@ -17,7 +17,7 @@ typedef struct px_values {
     uint32_t *inner;               /* [inner_count] */
     uint32_t *layers;              /* [particle] graph distance from the particles with vertices */
     float *totals;                 /* [particle] Σ of the trilinear weights of vertices */
-    float *sums;                   /* [particle] scratch */
+    float *sums, *shares;          /* [particle] scratch */
     float *joints;                 /* [joint] scratch */
     float *stiffness;              /* [particle] half-width of regions, cells */
     float *damping;                /* [particle] 1 / s */
@@ -36,6 +36,8 @@ pelt_result px_values_make(px_arena *arena, const px_jiggle_subject *subject, co
 /* Recomputes all values. Never allocates. */
 void px_values_set(px_values *values, const pelt_jiggle_joint *joints, uint32_t joint_count,
                    const pelt_jiggle_maps *maps);
+/* Interpolates values [particle] at the vertices: out [vertex]. */
+void px_values_at_vertices(const px_values *values, const float *particles, float *out);
 uint32_t px_values_pinned(const px_values *values);
 
 #endif

@@ -186,6 +186,44 @@ test("soft tissue steps the same way twice, and becomes bones", () => {
     model.free();
 });
 
+test("tissue can be grabbed, and its values read", () => {
+    const model = engine.scene("creature", { vertices: 1500 });
+    const { vertexCount } = model.info();
+    const jiggle = model.jiggle({ particles: 400 });
+    const before = jiggle.values("delta");
+    const soft = before.indexOf(Math.max(...before));
+    assert.ok(before[soft] > 0.1);
+    const stiffness = new Float32Array(vertexCount).fill(-1);
+    stiffness[soft] = 5;
+    jiggle.setValues({ maps: { stiffness } });
+    assert.ok(jiggle.values("stiffness")[soft] > 2.01 && jiggle.values("stiffness")[soft] <= 5);
+    assert.deepEqual(jiggle.values("delta"), before);
+    fails(() => jiggle.values("weight"), "usage", /there is no value 'weight'/);
+    const rest = jiggle.advance({ pose: { motion: null, time: 0 }, seconds: 0 }).positions;
+    const at = [...rest.subarray(3 * soft, 3 * soft + 3)];
+    jiggle.grab({ vertex: soft, target: [at[0], at[1] + 0.05, at[2]], radius: 0.1 });
+    const pulled = jiggle.advance({ seconds: 0.5 }).positions;
+    assert.ok(pulled[3 * soft + 1] > at[1] + 0.001);
+    jiggle.grab(null);
+    for (let k = 0; k < 5; k++) jiggle.step(1);
+    assert.ok(Math.abs(jiggle.shape().positions[3 * soft + 1] - at[1]) < 1e-5);
+    jiggle.free();
+    model.free();
+});
+
+test("distances of a joint, and the axes of its voxels", () => {
+    const model = engine.scene("creature", { vertices: 1500 });
+    const binding = model.binding({ resolution: 48 });
+    const [joint, axes] = [binding.report().idle.indexOf(0), binding.voxels().axes];
+    const distances = binding.distances(joint);
+    assert.equal(distances.length, model.info().vertexCount);
+    assert.ok(distances.every((d) => d >= 0) && Math.min(...distances) < 0.2 * Math.max(...distances));
+    for (let a = 0; a < 9; a += 3) assert.ok(Math.abs(Math.hypot(...axes.slice(a, a + 3)) - 1) < 1e-5);
+    fails(() => binding.distances(9999), "input", /gets no weights/);
+    binding.free();
+    model.free();
+});
+
 test("repeated binds do not grow memory, and nothing is left", () => {
     const model = engine.scene("creature", { vertices: 1000 });
     const sizes = [];

@@ -744,6 +744,17 @@ export class Binding extends Handle {
         });
     }
 
+    /** Distances [vertex] of the vertices from the bones of a joint through the voxels, object units; Infinity: not reached, NaN: the vertex
+     * keeps its weights. */
+    distances(joint: number): Float32Array {
+        return this.engine.run({}, (scope) => {
+            const count = this.model.counts().vertexCount;
+            const out = scope.room(4 * count);
+            this.engine.check(this.engine.call._pw_binding_distances(this.place, joint, out));
+            return this.engine.memory.copy("F", out, count) as Float32Array;
+        });
+    }
+
     /** A picture of a section through the voxels. Fields and weights need keepFields. */
     section({ show = "voxels", axis = "z", position, joint }: types.SectionOptions = {}): types.Section {
         return this.engine.run({}, (scope) => {
@@ -765,6 +776,7 @@ export class Binding extends Handle {
 // ---- Soft tissue ------------------------------------------------------------------------------------------------
 
 const INHERITED = ["stiffness", "damping", "frequency", "delta", "pin", "strength", "width"] as const;
+const TISSUE_VALUES = ["stiffness", "damping", "delta", "pin"];
 const COLLIDERS = { sphere: 0, capsule: 1, plane: 2 };
 
 function writeCollider(memory: Memory, place: number, collider: types.Collider): void {
@@ -891,6 +903,29 @@ export class Jiggle extends Handle {
         this.engine.run({}, (scope) =>
             this.engine.call._pw_jiggle_values(this.place, jiggleSettings(this.model, scope, { joints, maps }).extra),
         );
+    }
+
+    /** Pulls the tissue around a vertex to a place until the next call; null lets go. */
+    grab(hold: types.Grab | null): void {
+        this.engine.run({}, (scope) => {
+            const place = hold ? scope.alloc(20) : 0;
+            if (hold) {
+                this.engine.memory.setU32(place, hold.vertex);
+                [...hold.target, hold.radius ?? 0].forEach((value, n) => this.engine.memory.setF32(place + 4 + 4 * n, value));
+            }
+            this.engine.call._pw_jiggle_grab(this.place, place);
+        });
+    }
+
+    /** The values [vertex] that the tissue has now, by settings, joints, maps and thickness. */
+    values(of: types.TissueValue): Float32Array {
+        return this.engine.run({}, (scope) => {
+            const [kind, count] = [TISSUE_VALUES.indexOf(of), this.model.counts().vertexCount];
+            if (kind < 0) throw new PeltError(`there is no value '${of}'; there are ${TISSUE_VALUES.join(", ")}`, "usage");
+            const out = scope.room(4 * count);
+            this.engine.call._pw_jiggle_get_values(this.place, kind, out);
+            return this.engine.memory.copy("F", out, count) as Float32Array;
+        });
     }
 
     /** Cells and particles as shown. */

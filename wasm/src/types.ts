@@ -249,8 +249,11 @@ export interface BindReport {
 }
 export interface Voxels {
     count: number;
+    /** In the space of `axes`: the centre of (x, y, z) is origin + (x + ½, y + ½, z + ½) · cell. */
     origin: number[];
     cell: number[];
+    /** [axis][3] unit vectors along the axes of the grid; world space, bind pose. */
+    axes: number[];
     /** [voxel][3] */
     cells: Uint16Array | null;
     /** [voxel] 1: touched by a triangle. */
@@ -404,6 +407,14 @@ export interface AdvanceOptions {
      * is moved there and back: use the result. */
     into?: Float32Array;
 }
+export interface Grab {
+    vertex: number;
+    /** Where to pull it, world space. */
+    target: Vector;
+    /** Tissue nearer than this at rest is pulled too, units; default 0: that around the vertex. */
+    radius?: number;
+}
+export type TissueValue = "stiffness" | "damping" | "delta" | "pin";
 export interface JiggleReport {
     cellCount: number;
     particleCount: number;
