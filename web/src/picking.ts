@@ -1,13 +1,20 @@
 /** Finds the vertex or joint under the pointer. */
 import { type PerspectiveCamera, Vector3 } from "three";
 
-/** The nearest corner of the first triangle that a ray hits; −1: none. */
-export function vertexOnRay(
+/** Where a ray hits a surface first. */
+export interface SurfaceHit {
+    /** Index of its first corner in the list of triangles. */
+    triangle: number;
+    point: Vector3;
+}
+
+/** The first triangle that a ray hits; undefined: none. */
+export function hitOnRay(
     origin: Vector3,
     direction: Vector3,
     positions: Float32Array,
     triangles: Uint32Array,
-): number {
+): SurfaceHit | undefined {
     const { x: ox, y: oy, z: oz } = origin;
     const { x: dx, y: dy, z: dz } = direction;
     let nearest = Infinity;
@@ -45,9 +52,18 @@ export function vertexOnRay(
         nearest = distance;
         best = t;
     }
-    if (best < 0) return -1;
-    const hit = origin.clone().addScaledVector(direction, nearest);
-    return nearestCorner(hit, positions, triangles, best);
+    return best < 0 ? undefined : { triangle: best, point: origin.clone().addScaledVector(direction, nearest) };
+}
+
+/** The nearest corner of the first triangle that a ray hits; −1: none. */
+export function vertexOnRay(
+    origin: Vector3,
+    direction: Vector3,
+    positions: Float32Array,
+    triangles: Uint32Array,
+): number {
+    const hit = hitOnRay(origin, direction, positions, triangles);
+    return hit ? nearestCorner(hit.point, positions, triangles, hit.triangle) : -1;
 }
 
 function nearestCorner(hit: Vector3, positions: Float32Array, triangles: Uint32Array, triangle: number): number {
