@@ -18,8 +18,8 @@ static const pelt_option own_options[] = {
      "examples of good poses: a folder of meshes with a pose each, as of 'pelt correct --poses', or a cache of the "
      "rig's first "
      "motion; weights are pulled to them"},
-    {"falloff-map", 0, PELT_OPTION_TEXT, PELT_FIELD(bind_settings, falloff_map), NULL, 0, 0, NULL, "IMAGE",
-     "a PNG painted over the mesh's UVs: black is falloff 0, white 1"},
+    {"falloff-map", 0, PELT_OPTION_TEXT, PELT_FIELD(bind_settings, falloff_map), NULL, 0, 0, NULL, "FILE",
+     "a PNG painted over the mesh's UVs: black is falloff 0, white 1; or a text file with a number for each vertex"},
     {"falloff-attribute", 0, PELT_OPTION_TEXT, PELT_FIELD(bind_settings, falloff_attribute), NULL, 0, 0, NULL, "NAME",
      "a vertex attribute of the glTF file: _FALLOFF, COLOR_0 (its red), COLOR_0.g"},
     {"paint-file", 0, PELT_OPTION_TEXT, PELT_FIELD(bind_settings, paint_file), NULL, 0, 0, NULL, "FILE",
@@ -74,21 +74,13 @@ static exit_code check_falloffs(bind_work *w, const char *source) {
 
 static exit_code read_falloffs(bind_work *w) {
     const bind_settings *settings = w->settings;
-    const pelt_mesh *mesh = &w->model->mesh;
-    pelt_context *context = w->session->context;
     if (!settings->falloff_map && !settings->falloff_attribute)
         return EXIT_DONE;
-    if (settings->falloff_map && !mesh->uvs) {
-        say(w->session, MESSAGE_ERROR, "%s: --falloff-map needs UVs, and the mesh has none", w->model->path);
-        return EXIT_INPUT;
-    }
-    w->falloffs = must_alloc(mesh->vertex_count, sizeof *w->falloffs);
-    pelt_result result =
-        settings->falloff_map
-            ? pelt_image_luminance(context, settings->falloff_map, mesh->uvs, mesh->vertex_count, w->falloffs)
-            : pelt_vertex_attribute(context, w->model, settings->falloff_attribute, w->falloffs);
-    if (result != PELT_OK)
-        return session_fail(w->session, result);
+    w->falloffs = must_alloc(w->model->mesh.vertex_count, sizeof *w->falloffs);
+    exit_code code = vertex_values(w->session, w->model, "falloff-map", settings->falloff_map,
+                                   settings->falloff_attribute, w->falloffs);
+    if (code != EXIT_DONE)
+        return code;
     return check_falloffs(w, settings->falloff_map ? settings->falloff_map : settings->falloff_attribute);
 }
 

@@ -678,6 +678,13 @@ EXPORT pelt_binding *pw_binding_create(pelt_model *model, const char *settings, 
     return binding;
 }
 
+/* A binding of another model in the voxels of one that keeps its fields. */
+EXPORT pelt_binding *pw_binding_reuse(const pelt_binding *binding, pelt_model *model) {
+    pelt_binding *reused = NULL;
+    last_result = pelt_binding_reuse(binding, model, &reused);
+    return reused;
+}
+
 EXPORT pelt_result pw_bind(pelt_model *model, const char *settings, const bind_extra *extra, pelt_bind_report *report) {
     pelt_bind_desc desc;
     TRY(read_bind(&desc, settings, extra));
@@ -840,4 +847,17 @@ EXPORT pelt_result pw_jiggle_bones(pelt_model *model, const char *settings, pelt
     TRY(pelt_jiggle_add_bones(context, model, &desc, NULL, &both));
     *report = both.decompose;
     return PELT_OK;
+}
+
+/* Fits morph targets to the clips of pw_jiggle_simulate; each clip belongs to the motion at its place, counted from `motion`. */
+EXPORT pelt_result pw_jiggle_morphs(pelt_model *model, uint32_t motion, const char *settings,
+                                    pelt_correct_report *report) {
+    pelt_correct_desc desc = pelt_jiggle_morphs_default();
+    TRY(read_settings(pelt_correct_options(), &desc, settings));
+    uint32_t *motions = pelt_model_alloc(context, model, model->clip_count, sizeof *motions);
+    if (!motions)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t n = 0; n < model->clip_count; n++)
+        motions[n] = motion + n;
+    return pelt_jiggle_add_morphs(context, model, motions, &desc, report);
 }

@@ -669,6 +669,16 @@ export class Model extends Handle {
             return this.engine.memory.read("decompose", report);
         });
     }
+
+    /** Fits morph targets to the clips of simulate(). `motion`: the one that was simulated; default: all. */
+    addMorphs(options: given.CorrectOptions & { motion?: number } & Hooks = {}): types.CorrectReport {
+        const { motion = 0, progress, cancelled, ...settings } = options;
+        return this.engine.run({ progress, cancelled }, (scope) => {
+            const [text, report] = [scope.text(settingsText(settings)), scope.struct("correct")];
+            this.engine.check(this.engine.call._pw_jiggle_morphs(this.place, motion, text, report));
+            return this.engine.memory.read("correct", report);
+        });
+    }
 }
 
 function shape(memory: Memory, positions: number, normals: number, size: number, into?: Float32Array): types.Shape {
@@ -724,6 +734,15 @@ export class Binding extends Handle {
             const { text, extra } = bindSettings(this.model, scope, { ...this.settings, ...settings });
             const locals = scope.array(sized(pose, 10 * this.model.counts().jointCount, "pose"));
             this.engine.check(this.engine.call._pw_binding_apply(this.place, text, extra, locals));
+        });
+    }
+
+    /** A binding of another model in the voxels of this one, without solving again; needs keepFields. The same mesh gets the same weights
+     * as the first, to the bit. */
+    reuse({ model, progress, cancelled }: { model: Model } & Hooks): Binding {
+        return this.engine.run({ progress, cancelled }, () => {
+            const place = this.engine.made(this.engine.call._pw_binding_reuse(this.place, model.place));
+            return new Binding(model, place, { ...this.settings, vertexFalloff: undefined, attributes: undefined, lock: undefined }, [this.held]);
         });
     }
 
