@@ -172,6 +172,26 @@ static void targets_hold_the_same_scene(void **state) {
 }
 
 /* Colours, roughness and images of a glTF file are in the FBX file, and come back from there to FBX and glTF. */
+/* Names of nodes are unique in the file; those of the model come back. */
+static void equal_names_come_back(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = read_file(&test, files[1], NULL), *again;
+    px_buffer bytes = {.context = test.context};
+    model->skeleton.names[2] = model->skeleton.names[1];
+    model->skeleton.names[1] = model->skeleton.names[0];
+    test_ok(&test, px_save_memory(test.context, model, "again.fbx", NULL, &bytes));
+    test_ok(&test, pelt_load_memory(test.context, bytes.data, bytes.size, "again.fbx", NULL, &again));
+    for (uint32_t j = 0; j < 3; j++)
+        assert_string_equal(again->skeleton.names[j], model->skeleton.names[j]);
+    same_pose(&test, model, again, 0.5f, 1e-5f);
+    pelt_model_destroy(again);
+    pelt_model_destroy(model);
+    px_buffer_free(&bytes);
+    test_end(&test);
+}
+
 /* A mesh without parts, as that of a point cache, is written as one. */
 static void meshes_without_parts_are_written(void **state) {
     (void)state;
@@ -396,11 +416,17 @@ static void compressed_bytes_come_back(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_forms_hold_the_same_scene),    cmocka_unit_test(units_can_be_given),
-        cmocka_unit_test(written_files_come_back),          cmocka_unit_test(targets_hold_the_same_scene),
-        cmocka_unit_test(meshes_without_parts_are_written), cmocka_unit_test(materials_come_back),
-        cmocka_unit_test(equal_corners_are_one_vertex),     cmocka_unit_test(layers_are_blended),
-        cmocka_unit_test(bad_files_are_rejected),           cmocka_unit_test(compressed_bytes_come_back),
+        cmocka_unit_test(all_forms_hold_the_same_scene),
+        cmocka_unit_test(units_can_be_given),
+        cmocka_unit_test(written_files_come_back),
+        cmocka_unit_test(targets_hold_the_same_scene),
+        cmocka_unit_test(equal_names_come_back),
+        cmocka_unit_test(meshes_without_parts_are_written),
+        cmocka_unit_test(materials_come_back),
+        cmocka_unit_test(equal_corners_are_one_vertex),
+        cmocka_unit_test(layers_are_blended),
+        cmocka_unit_test(bad_files_are_rejected),
+        cmocka_unit_test(compressed_bytes_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

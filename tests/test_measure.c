@@ -455,6 +455,14 @@ static void weights_by_name(void **state) {
     assert_true(d.l1_max == 2 && d.max_vertex == 3);
     test_ok(&test, pelt_compare_weights(context, &a.model, &a.model, &d));
     assert_true(d.l1_mean == 0 && d.matched_joints == 4 && d.unmatched_joints == 0);
+    /* A joint of the same name that moves nothing is no partner: b has lost the bone of the first hand. */
+    uint16_t second[] = {3, 0, 1, 0, 1, 0, 3, 0};
+    float whole[] = {1, 0, 1, 0, 1, 0, 1, 0};
+    make_skinned(&a, names_a, joints_a, second, whole);
+    uint32_t fewer[] = {3, 2, 2, 0};
+    make_skinned(&b, names_a, fewer, second, whole);
+    test_ok(&test, pelt_compare_weights(context, &a.model, &b.model, &d));
+    assert_true(d.l1_max == 0 && d.matched_joints == 2 && d.unmatched_joints == 0);
     b.model.mesh.vertex_count = 3;
     test_fails(&test, pelt_compare_weights(context, &a.model, &b.model, &d), PELT_ERROR_INPUT, "4 vertices");
     b.model.skin.bone_count = 0;

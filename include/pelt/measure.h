@@ -94,8 +94,8 @@ PELT_API const char *pelt_axes_text(const pelt_axes *axes, const char *name, cha
 /* How far the weights of skin b are from those of skin a. */
 typedef struct pelt_weight_difference {
     uint32_t vertex_count;     /* vertices compared */
-    uint32_t matched_joints;   /* joints of a's bones with a joint of the same name among b's */
-    uint32_t unmatched_joints; /* other joints of both; their weights count fully */
+    uint32_t matched_joints;   /* joints that move vertices in both, by name; the nth of a name is that of the other */
+    uint32_t unmatched_joints; /* other joints that move vertices; their weights count fully */
     double l1_mean;            /* mean over vertices of Σ_j |w_a − w_b|, joints matched by name; 0 to 2 */
     double l1_max;             /* largest of these sums */
     uint32_t max_vertex;       /* vertex with the largest sum */

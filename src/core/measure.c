@@ -325,7 +325,7 @@ pelt_result pelt_compare_clips(pelt_context *context, const pelt_clip *a, const 
 
 /* ---- Weights ---------------------------------------------------------------------------------------------- */
 
-/* A joint that has bones. Names need not be unique: the second "hand" of one matches the second "hand" of the other. */
+/* A joint that moves vertices. Names need not be unique: the second "hand" of one matches the second "hand" of the other. */
 typedef struct named_joint {
     const char *name;
     uint32_t joint;
@@ -348,8 +348,10 @@ static pelt_result list_joints(px_arena *arena, const pelt_model *model, joint_l
     *list = (joint_list){0, PX_NEW(arena, named_joint, joint_count), PX_NEW(arena, uint32_t, joint_count)};
     if (!list->joints || !list->numbers)
         return PELT_ERROR_MEMORY;
-    for (uint32_t b = 0; b < model->skin.bone_count; b++)
-        list->numbers[model->skin.bone_joints[b]] = 1; /* has a bone */
+    const pelt_skin *skin = &model->skin;
+    for (size_t at = 0; at < (size_t)skin->influence_count * model->mesh.vertex_count; at++)
+        if (skin->weights[at] > 0)
+            list->numbers[skin->bone_joints[skin->bones[at]]] = 1; /* moves a vertex */
     for (uint32_t j = 0; j < joint_count; j++)
         if (list->numbers[j])
             list->joints[list->count++] = (named_joint){model->skeleton.names[j], j};

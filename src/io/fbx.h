@@ -17,6 +17,9 @@
 
 pelt_result px_fbx_write(const px_write *write); /* fbx_write.c */
 
+/* Property of nodes with the name that they had in the model: names in files are unique. */
+#define PX_FBX_ORIGINAL_NAME "pelt_name"
+
 /* ---- Records (fbx_tree.c) ----------------------------------------------------------------------------------- */
 
 typedef enum px_fbx_kind { PX_FBX_INTEGER, PX_FBX_NUMBER, PX_FBX_TEXT, PX_FBX_ARRAY } px_fbx_kind;

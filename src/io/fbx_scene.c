@@ -251,7 +251,9 @@ static pelt_result add_joint(walk *w, px_fbx_object *node, const px_fbx_object *
     read_frame(node);
     w->uneven_count += !inherit_scale(node);
     w->fbx->joints[j] = node;
-    if (!(w->skeleton->names[j] = px_fbx_name(w->fbx, node->name)))
+    const px_fbx_value *original = px_fbx_at(find_property(node->properties, PX_FBX_ORIGINAL_NAME), 4);
+    bool renamed = original && original->kind == PX_FBX_TEXT;
+    if (!(w->skeleton->names[j] = px_fbx_name(w->fbx, renamed ? original->text : node->name)))
         return PELT_ERROR_MEMORY;
     w->skeleton->parents[j] = parent ? parent->joint : PELT_NONE;
     w->skeleton->rest[j] =

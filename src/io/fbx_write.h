@@ -125,6 +125,8 @@ void px_fbx_begin_object(px_fbx_writer *w, px_fbx_sort which, const char *record
 void px_fbx_connect(px_fbx_writer *w, int64_t child, int64_t parent, const char *property);
 void px_fbx_begin_property(px_fbx_out *out, const char *name, const char *type, const char *label, const char *flags);
 void px_fbx_property_i32(px_fbx_out *out, const char *name, const char *type, const char *label, int32_t value);
+/* `flags`: "U" for properties of the user, else "". */
+void px_fbx_property_text(px_fbx_out *out, const char *name, const char *flags, const char *text);
 void px_fbx_property_f64(px_fbx_out *out, const char *name, const char *type, const char *label, const char *flags,
                          double value);
 /* A matrix as files store it: transposed, translations in the unit of the file. */
@@ -132,8 +134,9 @@ void px_fbx_record_matrix(px_fbx_writer *w, const char *name, const pelt_affine 
 /* Euler angles in degrees, R = Rz · Ry · Rx; of the two solutions and all turns the one nearest to `angles`, which holds
  * the angles before. */
 void px_fbx_euler_angles(const float rotation[4], double angles[3]);
-void px_fbx_write_model(px_fbx_writer *w, int64_t id, const char *name, const char *kind, const pelt_transform *local,
-                        int64_t parent);
+/* `original`: the name that it has in the model. */
+void px_fbx_write_model(px_fbx_writer *w, int64_t id, const char *name, const char *original, const char *kind,
+                        const pelt_transform *local, int64_t parent);
 void px_fbx_write_joints(px_fbx_writer *w);
 /* Writes materials, and the textures and images that the source document has for them (fbx_write_material.c). */
 pelt_result px_fbx_write_materials(px_fbx_writer *w);

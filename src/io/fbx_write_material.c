@@ -15,12 +15,6 @@ static void property_color(px_fbx_out *out, const char *name, const float color[
     px_fbx_end(out);
 }
 
-static void property_text(px_fbx_out *out, const char *name, const char *text) {
-    px_fbx_begin_property(out, name, "KString", "", "");
-    px_fbx_text(out, text);
-    px_fbx_end(out);
-}
-
 /* The name of a file for an image, without folders. */
 static const char *file_name(px_fbx_writer *w, const px_image *image, uint32_t index) {
     size_t room = strlen(image->name) + 32;
@@ -57,7 +51,7 @@ static pelt_result write_video(px_fbx_writer *w, const px_image *image, uint32_t
     px_fbx_begin_object(w, PX_FBX_VIDEO, "Video", v->id, v->name, "Video", "Clip");
     px_fbx_record_text(out, "Type", "Clip");
     px_fbx_begin(out, "Properties70");
-    property_text(out, "Path", v->name);
+    px_fbx_property_text(out, "Path", "", v->name);
     px_fbx_end(out);
     px_fbx_record_i32(out, "UseMipMap", 0);
     px_fbx_record_text(out, "Filename", v->name);
@@ -84,7 +78,7 @@ static void write_texture(px_fbx_writer *w, const video *v, int64_t material_id,
     px_fbx_object_name(out, v->name, "Texture");
     px_fbx_end(out);
     px_fbx_begin(out, "Properties70");
-    property_text(out, "UVSet", PX_FBX_UV_SET);
+    px_fbx_property_text(out, "UVSet", "", PX_FBX_UV_SET);
     px_fbx_property_i32(out, "UseMaterial", "bool", "", 1);
     px_fbx_end(out);
     px_fbx_begin(out, "Media");

@@ -185,8 +185,9 @@ pelt_result px_fbx_write_meshes(px_fbx_writer *w) {
         PX_TRY(px_mesh_group_points(w->arena, mesh, g, w->local_points));
         int64_t model_id = w->own_nodes[n] ? PX_FBX_JOINT_ID(part->joint) : ++w->last_id, geometry_id = ++w->last_id;
         pelt_transform place = px_fbx_rigid_place(w, g);
+        const char *name = mesh_name(w, part->name);
         if (!w->own_nodes[n])
-            px_fbx_write_model(w, model_id, mesh_name(w, part->name), "Mesh", &place,
+            px_fbx_write_model(w, model_id, name, name, "Mesh", &place,
                                g->skinned || part->joint == PELT_NONE ? 0 : PX_FBX_JOINT_ID(part->joint));
         PX_TRY(write_geometry(w, g, geometry_id));
         px_fbx_connect(w, geometry_id, model_id, NULL);

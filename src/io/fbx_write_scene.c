@@ -2,6 +2,7 @@
 #include "core/libm.h"
 #include "core/math3.h"
 #include "core/rotation.h"
+#include "io/fbx.h"
 #include "io/fbx_write.h"
 
 /* ---- Parts of records ------------------------------------------------------------------------------------------ */
@@ -58,6 +59,12 @@ void px_fbx_record_matrix(px_fbx_writer *w, const char *name, const pelt_affine 
     px_fbx_record_array(&w->out, name, 'd', m, 16);
 }
 
+void px_fbx_property_text(px_fbx_out *out, const char *name, const char *flags, const char *text) {
+    px_fbx_begin_property(out, name, "KString", "", flags);
+    px_fbx_text(out, text);
+    px_fbx_end(out);
+}
+
 /* Euler angles in degrees, R = Rz · Ry · Rx; of the two solutions and all turns the one nearest to `angles`, which holds the angles before. */
 void px_fbx_euler_angles(const float rotation[4], double angles[3]) {
     pelt_transform turn = px_transform_identity();
@@ -104,13 +111,15 @@ static void write_transform(px_fbx_writer *w, const pelt_transform *t) {
 
 /* ---- Nodes ------------------------------------------------------------------------------------------------------ */
 
-void px_fbx_write_model(px_fbx_writer *w, int64_t id, const char *name, const char *kind, const pelt_transform *local,
-                        int64_t parent) {
+void px_fbx_write_model(px_fbx_writer *w, int64_t id, const char *name, const char *original, const char *kind,
+                        const pelt_transform *local, int64_t parent) {
     px_fbx_begin_object(w, PX_FBX_MODEL, "Model", id, name, "Model", kind);
     px_fbx_record_i32(&w->out, "Version", 232);
     px_fbx_begin(&w->out, "Properties70");
     write_transform(w, local);
     px_fbx_property_i32(&w->out, "DefaultAttributeIndex", "int", "Integer", 0);
+    if (strcmp(name, original) != 0)
+        px_fbx_property_text(&w->out, PX_FBX_ORIGINAL_NAME, "U", original);
     px_fbx_end(&w->out);
     px_fbx_end(&w->out);
     px_fbx_connect(w, id, parent, NULL);
@@ -130,7 +139,7 @@ void px_fbx_write_joints(px_fbx_writer *w) {
     if (w->new_root) {
         pelt_transform still = px_transform_identity();
         bool taken = px_joint_named(skeleton, "root", strlen("root"), 0) != PELT_NONE;
-        px_fbx_write_model(w, root_id, taken ? "root_all" : "root", "LimbNode", &still, 0);
+        px_fbx_write_model(w, root_id, taken ? "root_all" : "root", taken ? "root_all" : "root", "LimbNode", &still, 0);
         write_limb(w, root_id, "root");
     }
     for (uint32_t j = 0; j < skeleton->joint_count; j++) {
@@ -139,7 +148,7 @@ void px_fbx_write_joints(px_fbx_writer *w) {
         if (parent == PELT_NONE)
             px_fbx_turn_root(w, &local);
         const char *kind = w->limbs[j] ? "LimbNode" : w->nodes[j] ? "Mesh" : "Null";
-        px_fbx_write_model(w, PX_FBX_JOINT_ID(j), w->names[j], kind, &local,
+        px_fbx_write_model(w, PX_FBX_JOINT_ID(j), w->names[j], skeleton->names[j], kind, &local,
                            parent != PELT_NONE          ? PX_FBX_JOINT_ID(parent)
                            : w->new_root && w->limbs[j] ? root_id
                                                         : 0);
