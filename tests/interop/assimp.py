@@ -107,6 +107,11 @@ def compose(translation, rotation, scale):
     return out
 
 
+def key_weights(key):
+    """Weights by target: assimp lists targets in the order of a set of addresses, which differs from run to run."""
+    return {key.targets[n]: key.weights[n] for n in range(key.count)}
+
+
 def pose_of(animation, time):
     """Local matrices by the name of the node, and weights of morph targets by the name of the mesh's node, which has the number of the mesh
     after a '*' where the file is FBX."""
@@ -122,8 +127,8 @@ def pose_of(animation, time):
     for n in range(animation.morph_count):
         one = animation.morphs[n].contents
         a, b, u = between([one.keys[k].time for k in range(one.count)], ticks)
-        weights = [np.array(one.keys[k].weights[: one.keys[k].count]) for k in (a, b)]
-        morphs[one.name.data.split(b"*")[0]] = (1 - u) * weights[0] + u * weights[1]
+        weights = [key_weights(one.keys[k]) for k in (a, b)]
+        morphs[one.name.data.split(b"*")[0]] = {t: (1 - u) * weights[0].get(t, 0) + u * weights[1].get(t, 0) for t in {**weights[0], **weights[1]}}
     return locals_, morphs
 
 
@@ -136,7 +141,7 @@ def morphed(mesh, weights):
     out = base.copy()
     for t in range(mesh.target_count):
         target = mesh.targets[t].contents
-        weight = weights[t] if weights is not None and t < len(weights) else (target.weight if weights is None else 0)
+        weight = target.weight if weights is None else weights.get(t, 0)
         if weight and target.vertices:
             out += weight * (vertices_of(target.vertices, target.count) - base)
     return out
@@ -168,7 +173,7 @@ def world_positions(scene, locals_, morphs):
     visit(scene.root.contents, np.eye(4))
     for name, world, number in drawn:
         mesh = scene.meshes[number].contents
-        local = morphed(mesh, morphs.get(name))
+        local = morphed(mesh, {} if morphs is None else morphs.get(name))
         parts.append(skinned(mesh, local, worlds) if mesh.bone_count else local @ world[:3, :3].T + world[:3, 3])
     return parts
 
@@ -178,11 +183,13 @@ def evaluate(lib, job):
     if not pointer:
         return {"error": f"refuses the file: {lib.aiGetErrorString().decode()}"}
     scene = pointer.contents
+    # At rest 5.2 gives the only shape of an FBX channel weight 1, whatever its DeformPercent says: these are not looked at.
+    rest = ({}, None if job["file"].endswith(".fbx") else {})
     poses = []
     for motion, seconds in job["moments"]:
         if motion >= scene.animation_count:
             return {"error": f"has {scene.animation_count} animations"}
-        state = pose_of(scene.animations[motion].contents, seconds) if motion >= 0 else ({}, {})
+        state = pose_of(scene.animations[motion].contents, seconds) if motion >= 0 else rest
         poses.append(world_positions(scene, *state))
     np.concatenate([part for pose in poses for part in pose]).astype(np.float32).tofile(job["out"] + ".bin")
     result = {"objects": [{"count": len(part)} for part in poses[0]]}

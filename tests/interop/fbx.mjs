@@ -14,7 +14,6 @@ import { byThree, inAnyOrder, missingAssimp, missingPackage, missingProgram, run
 
 const frames = { fbx2gltf: { bound: 1e-3, why: "bakes at frames of 60 Hz, and times of 24 Hz lie between them" } };
 const morphs = {
-    assimp: { bound: 0.2, why: "5.2 gave weights to other shapes in some runs and not in others; why is not known" },
     fbx2gltf: { bound: 1e-3, why: "bakes at 60 Hz: cubic splines are straight between frames" },
 };
 export const fbxKinds = [

@@ -56,7 +56,7 @@ export function markdown({ programs, kinds, ways, fbx, rigs, whole }) {
         ),
         ...section(
             "FBX files",
-            "The kinds above, converted to FBX, against Pelt's evaluation of the GLB: Blender (`File > Import > FBX` as it is set), assimp, three's `FBXLoader`, " +
+            "The kinds above, converted to FBX, against Pelt's evaluation of the GLB: Blender (`File > Import > FBX` as it is set), assimp (without morph weights at rest, which 5.2 sets to 1), three's `FBXLoader`, " +
                 "and npm `fbx2gltf`, which is Autodesk's SDK, baked at 60 Hz and played by three. Units and axes of the file are taken into account.",
             ["kind", ...fbx.columns],
             fbx.rows,
