@@ -34,7 +34,8 @@ static char *find_page(void) {
     int folder = (int)(px_path_name(program) - program);
     for (size_t n = 0; n < COUNT(places); n++) {
         char *path = must_format("%.*s%s", folder, program, places[n]);
-        if (px_path_look(path, NULL) == PX_PATH_FILE)
+        uint64_t size;
+        if (px_path_look(path, &size) == PX_PATH_FILE)
             return path;
         free(path);
     }

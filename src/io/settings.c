@@ -3,7 +3,7 @@
 #include "io/io.h"
 
 /* A value as pelt_options_set takes it: NULL for a flag that is set. Lists become texts with commas. */
-static pelt_result value_text(px_arena *arena, const char *path, const px_json *member, const char **text) {
+static pelt_result value_text(px_arena *arena, const px_json *member, const char **text) {
     pelt_context *context = px_arena_context(arena);
     switch (member->kind) {
     case PX_JSON_TRUE:
@@ -36,19 +36,17 @@ static pelt_result value_text(px_arena *arena, const char *path, const px_json *
     case PX_JSON_OBJECT:
         break;
     }
-    return px_fail(context, PELT_ERROR_INPUT, "%s: '%s' should be a number, a text, true, false or a list of these",
-                   path, member->key);
+    return px_fail(context, PELT_ERROR_INPUT, "'%s' should be a number, a text, true, false or a list of these",
+                   member->key);
 }
 
-static pelt_result read_members(px_arena *arena, const char *path, const px_json *root, pelt_setting_fn *each,
-                                void *user) {
+static pelt_result read_members(px_arena *arena, const px_json *root, pelt_setting_fn *each, void *user) {
     pelt_context *context = px_arena_context(arena);
     const px_json *settings = px_json_get(root, "settings");
     if (!px_json_is(root, PX_JSON_OBJECT) || (settings && !px_json_is(settings, PX_JSON_OBJECT)))
         return px_fail(context, PELT_ERROR_INPUT,
-                       "%s: should be an object of settings, or have one as its member 'settings', as the reports of "
-                       "--json do",
-                       path);
+                       "should be an object of settings, or have one as its member 'settings', as the reports of "
+                       "--json do");
     const char *verb = px_json_string(px_json_get(root, "verb"), NULL);
     if (verb)
         PX_TRY(each(user, NULL, verb));
@@ -56,7 +54,7 @@ static pelt_result read_members(px_arena *arena, const char *path, const px_json
         const char *text;
         if (member->kind == PX_JSON_NULL || (!settings && strcmp(member->key, "verb") == 0))
             continue;
-        PX_TRY(value_text(arena, path, member, &text));
+        PX_TRY(value_text(arena, member, &text));
         PX_TRY(each(user, member->key, text));
     }
     return PELT_OK;
@@ -66,14 +64,13 @@ pelt_result pelt_settings_load(pelt_context *context, const char *path, pelt_set
     px_arena *arena = px_arena_create(context);
     px_file file;
     px_json *root;
+    const char *previous = px_subject(context, path);
     pelt_result result = arena ? px_file_open(arena, path, &file) : PELT_ERROR_MEMORY;
-    if (result == PELT_OK) {
-        const char *previous = px_subject(context, path);
-        result = px_json_read(arena, (const char *)file.data, file.size, &root);
-        px_subject(context, previous);
-    }
     if (result == PELT_OK)
-        result = read_members(arena, path, root, each, user);
+        result = px_json_read(arena, (const char *)file.data, file.size, &root);
+    if (result == PELT_OK)
+        result = read_members(arena, root, each, user);
+    px_subject(context, previous);
     px_arena_destroy(arena);
     return result;
 }

@@ -33,15 +33,23 @@ static pelt_result put_file(studio *s, const char *name, const px_file *file) {
     s->bytes += file->size;
     if (s->bytes > FILES_BYTES_MAX)
         return px_fail(s->context, PELT_ERROR_UNSUPPORTED,
-                       "%s: the files have more than %u MB, which is more than browsers read from one page; leave them "
+                       "the files have more than %u MB, which is more than browsers read from one page; leave them "
                        "out and open them in the page",
-                       file->path, (unsigned)(FILES_BYTES_MAX >> 20));
+                       (unsigned)(FILES_BYTES_MAX >> 20));
     snprintf(id, sizeof id, "file-%u", s->count++);
     PX_TRY(px_page_block_open(s->out, id, "data-file=\""));
     PX_TRY(put_attribute(s, name));
     PX_TRY(px_output_write(s->out, "\">", 2));
     PX_TRY(px_page_base64(s->out, file->data, file->size));
     return px_page_block_close(s->out);
+}
+
+/* Opens a file; messages name it. */
+static pelt_result open_file(studio *s, const char *path, px_file *file) {
+    const char *previous = px_subject(s->context, path);
+    pelt_result result = px_file_open(s->arena, path, file);
+    px_subject(s->context, previous);
+    return result;
 }
 
 /* Embeds what a .gltf file refers to, by the same names. */
@@ -64,7 +72,7 @@ static pelt_result put_references(studio *s, const char *path, const px_file *fi
                 return PELT_ERROR_MEMORY;
             memcpy(beside, path, folder);
             strcpy(beside + folder, uri);
-            result = px_file_open(s->arena, beside, &part);
+            result = open_file(s, beside, &part);
             if (result == PELT_OK)
                 result = put_file(s, uri, &part);
         }
@@ -81,10 +89,13 @@ static bool has_ending(const char *path, const char *ending) {
 static pelt_result put_input(studio *s, const char *path) {
     const char **paths;
     size_t count;
-    PX_TRY(px_sequence_expand(s->arena, path, &paths, &count));
+    const char *previous = px_subject(s->context, path);
+    pelt_result result = px_sequence_expand(s->arena, path, &paths, &count);
+    px_subject(s->context, previous);
+    PX_TRY(result);
     for (size_t n = 0; n < count; n++) {
         px_file file;
-        PX_TRY(px_file_open(s->arena, paths[n], &file));
+        PX_TRY(open_file(s, paths[n], &file));
         PX_TRY(put_file(s, px_path_name(paths[n]), &file));
         if (has_ending(paths[n], ".gltf"))
             PX_TRY(put_references(s, paths[n], &file));
@@ -95,7 +106,7 @@ static pelt_result put_input(studio *s, const char *path) {
 
 static pelt_result write_studio(studio *s, const char *page, const char *const *files, size_t file_count) {
     px_file text;
-    PX_TRY(px_file_open(s->arena, page, &text));
+    PX_TRY(open_file(s, page, &text));
     const uint8_t *mark = NULL;
     size_t size = strlen(MARK);
     for (size_t at = 0; at + size <= text.size && !mark; at++)

@@ -10,7 +10,7 @@
 //
 // `t` has the input, `out`, the verb's own report (`report`), `temp(name)` for a file of this run, `pelt(args)` that must
 // succeed, and `json(args)` for its report.
-import { statSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import * as measures from "./measures.mjs";
 
 const isRig = ({ kind, info }) => kind === "rig" && info.bones > 0;
@@ -34,6 +34,12 @@ async function soundRig(t) {
         ["new complaints", await measures.newComplaints(t.input.files.at(-1), t.out), 0, 0],
         ["reach of the box", measures.reach(source, box), 0, 2],
     ];
+}
+
+/** A page that files can be embedded in; the studio itself needs emscripten. */
+function standIn(temp) {
+    writeFileSync(temp("studio.html"), "<!doctype html>\n<!-- files -->\n");
+    return temp("studio.html");
 }
 
 const difference = (t, a, b) => t.json(["compare", ...a, ...b]);
@@ -275,6 +281,14 @@ export const verbs = [
         output: "out.html",
         args: ({ input, out }) => ["view", ...input.files, "-o", out],
         judge: (t) => [["kilobytes", Math.round(statSync(t.out).size / 1000), 100, 200000]],
+    },
+    {
+        name: "studio",
+        about: "`pelt studio INPUT -o out.html`, with a page that stands for the studio: the files are in it",
+        takes: () => true,
+        output: "out.html",
+        args: ({ input, out, temp }) => ["studio", ...input.files, "--page", standIn(temp), "-o", out],
+        judge: (t) => [["kilobytes", Math.round(statSync(t.out).size / 1000), 0, 600000]],
     },
     {
         name: "view, picture",

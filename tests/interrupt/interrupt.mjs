@@ -63,6 +63,7 @@ const ROWS = [
     ["study", ["mesh.obj", "clip.pc2", "--bones", "2", "--methods", "svd", "--write", "out"], ["svd-5.pc2"], "--report"],
     ["view", ["rig.glb", "--png", "out/a.png", "--size", "32x32"], ["a.png"], "--report"],
     ["view", ["rig.glb", "-o", "out/a.html"], ["a.html"], "--report"],
+    ["studio", ["rig.glb", "--page", "studio.html", "-o", "out/a.html"], ["a.html"], "--report"],
     ["man", ["--all", "out"], ["pelt.1", ...verbs.map((verb) => `pelt-${verb}.1`)], "--json --report"],
 ];
 // Every verb also writes these.
@@ -71,6 +72,7 @@ const REPORTS = [["--json", "r.json"], ["--report", "r.html"]];
 const READS = [
     "--skeleton", "--poses", "--unseen", "--rest", "--original", "--displace", "--soft-map", "--pin-map", "--stiffness-map",
     "--damping-map", "--map", "--pose", "--source", "--paint-file", "--prefer",
+    "--settings", "--page",
 ];
 
 function makeInputs() {
@@ -83,6 +85,7 @@ function makeInputs() {
     writeFileSync("poses/bent.json", '{"joints": {"upper": {"euler": [0, 0, 70]}}}');
     const info = JSON.parse(run(pelt, ["info", "rig.glb", "--json", "-"]));
     writeFileSync("numbers", "0.1\n".repeat(info.inputs[0].vertices));
+    writeFileSync("studio.html", "<!doctype html>\n<!-- files -->\n<script></script>\n");
     for (const k of [0, 1, 2]) writeFileSync(`q_${k}.obj`, `v 0 0 ${k}\nv 1 0 ${k}\nv 1 1 ${k}\nv 0 1 ${k}\nf 1 2 3 4\n`);
 }
 

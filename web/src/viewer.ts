@@ -156,10 +156,13 @@ export class Viewer {
         ];
         const place = Math.max(same >= 0 ? same : long, 0);
         const shown = next.animations[place];
+        const views = viewsOf(next, shown);
+        // What was the only view says nothing about which one is wanted of several.
+        const chosen = this.views().length > 1 && views.includes(view) ? view : views.at(-1)!;
         return {
             animation: place,
             frame: Math.min(frame, shown.times.length - 1),
-            view: viewsOf(next, shown).includes(view) ? view : viewsOf(next, shown)[0],
+            view: chosen,
             mode: modesOf(next, shown).some((other) => other.name === mode) ? mode : "shaded",
             joint: joint < next.model.joints.length ? joint : -1,
             skeleton: skeleton || next.model.vertexCount === 0,
