@@ -38,7 +38,7 @@ export function stem(name: string): string {
 export function commandLines(steps: readonly Step[], panels: readonly Panel[], tables: Tables): string[] {
     return steps.flatMap((step) => {
         const panel = panels.find(({ name }) => name === step.verb);
-        if (!panel) return step.extra.length > 0 ? [step.extra.map(quoted).join(" ")] : [];
+        if (!panel) return [...step.extra]; // what made the files
         const args = [...step.extra, "-o", step.files[0], ...settingArguments(panel, tables, step.settings)];
         return [["pelt", panel.name, ...args].map(quoted).join(" ")];
     });

@@ -101,7 +101,7 @@ export interface Sample {
     name: string;
     label: string;
     text: string;
-    /** Files that `pelt-scenes` writes. */
+    /** Files that `pelt-scenes` writes: a rig, a mesh with its cache, or a rig and the cache alone. */
     endings: string[];
     options: { vertices?: number; frames?: number };
     /** Panel that it is for. */
@@ -115,16 +115,19 @@ export const SAMPLES: Sample[] = [
     { scene: "cloth", name: "flag", label: "Flag", text: "Simulated cloth, turned into bones", endings: ["obj", "pc2"], options: {}, panel: "decompose", settings: { bones: 16, effort: "fast" }, run: true },
     { scene: "creature", name: "creature", label: "Creature", text: "A rig with motions, to simplify", endings: ["glb"], options: {}, panel: "simplify", settings: {} },
     { scene: "troll", name: "troll", label: "Troll", text: "A heavy body whose flesh swings", endings: ["glb"], options: {}, panel: "jiggle", settings: {} },
-    { scene: "arm", name: "arm", label: "Arm", text: "A bending elbow, corrected by its pose", endings: ["glb"], options: {}, panel: "correct", settings: {} },
+    { scene: "arm", name: "arm", label: "Arm", text: "Muscles that bulge, learned from a cache", endings: ["glb", "pc2"], options: {}, panel: "correct", settings: { driver: "pose" } },
     { scene: "production", name: "production", label: "Character", text: "Many parts, to bind to a skeleton", endings: ["glb"], options: {}, panel: "bind", settings: {} },
 ];
 
-/** A sample as the files that `pelt-scenes` writes, and that command. */
-export async function sampleFiles(pelt: Pelt, { scene, name, endings, options }: Sample): Promise<{ files: InputFile[]; command: string[] }> {
+/** A sample as the files that `pelt-scenes` writes, and its command lines. */
+export async function sampleFiles(pelt: Pelt, { scene, name, endings, options }: Sample): Promise<{ files: InputFile[]; commands: string[] }> {
     const model = await pelt.scene(scene, options);
     const files: InputFile[] = [];
     for (const ending of endings) files.push(...(await model.save(`${name}.${ending}`)));
     model.free();
     const sizes = Object.entries(options).flatMap(([key, value]) => [`--${key}`, String(value)]);
-    return { files, command: ["pelt-scenes", scene, "-o", `${name}.${endings[0]}`, ...sizes] };
+    // The program writes caches beside a mesh.
+    const written = endings.filter((ending) => ending !== "pc2");
+    if (endings.includes("pc2") && !written.includes("obj")) written.push("obj");
+    return { files, commands: written.map((ending) => ["pelt-scenes", scene, "-o", `${name}.${ending}`, ...sizes].map(quoted).join(" ")) };
 }

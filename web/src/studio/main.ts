@@ -23,7 +23,7 @@ async function openFiles(list: File[], motion: boolean): Promise<void> {
 
 async function openSample(sample: Sample): Promise<void> {
     const made = await studio.work(`Making ${sample.name}`, () => sampleFiles(studio.pelt, sample));
-    if (!made || !(await studio.open(made.files, sample.name, made.command))) return;
+    if (!made || !(await studio.open(made.files, sample.name, made.commands))) return;
     const panel = PANELS.find(({ name }) => name === sample.panel);
     if (!panel) return;
     studio.openPanel(panel);

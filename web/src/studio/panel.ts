@@ -17,7 +17,7 @@ export interface Step {
     settings: Settings;
     /** Names of files for command lines: those that were opened, or the one that the command would write. */
     files: readonly string[];
-    /** Arguments of the command line that are no settings. */
+    /** Arguments of the command line that are no settings; of an opened model, the command lines that made it. */
     extra: readonly string[];
     report: JsonObject;
 }
