@@ -1,6 +1,7 @@
 /* Weight transfer on the real characters. Prints the tables of docs/weights.md:
  *
- *   bench_weights            there and back through copies with a half and a quarter of the triangles (pelt_simplify_levels)
+ *   bench_weights            there and back through copies with a half and a quarter of the triangles (pelt_simplify_levels),
+ *                            and the error that no weights of the copy can go below (weights_bound.c)
  *   bench_weights --cloth    garments that take the weights of the body below: share of their vertices under its skin
  *   … [NAME]                 only characters whose path contains NAME
  */
@@ -8,6 +9,7 @@
 #include "core/classes.h"
 #include "core/mesh.h"
 #include "core/surface.h"
+#include "weights_bound.h"
 
 #include <pelt/io.h>
 #include <pelt/retarget.h>
@@ -34,6 +36,7 @@ static void need(pelt_context *context, pelt_result result) {
 typedef struct errors {
     uint32_t count, wrong_count;
     double mean, most;
+    double least; /* mean that no weights of the thinned copy can go below */
 } errors;
 
 /* Σ_joints |w_a − w_b| of a vertex; `sums` [joint]: scratch, 0 before and after. */
@@ -83,6 +86,7 @@ static errors round_trip(pelt_context *context, const character *c, pelt_model *
     need(context, pelt_weights_transfer(context, model, thin, NULL, NULL));
     need(context, pelt_weights_transfer(context, thin, back, NULL, NULL));
     errors e = compare(model, back);
+    e.least = weights_bound_find(context, model, thin).lower;
     pelt_model_destroy(back);
     pelt_model_destroy(thin);
     return e;
@@ -91,9 +95,9 @@ static errors round_trip(pelt_context *context, const character *c, pelt_model *
 static void round_trips(pelt_context *context, const character_list *list) {
     errors totals[2] = {0};
     uint32_t character_count = 0;
-    printf(
-        "| character | vertices | L1 by a half | largest | wholly wrong | L1 by a quarter | largest | wholly wrong |\n"
-        "|---|---|---|---|---|---|---|---|\n");
+    printf("| character | vertices | L1 by a half | at least | largest | wholly wrong | L1 by a quarter | at least | "
+           "largest | wholly wrong |\n"
+           "|---|---|---|---|---|---|---|---|---|---|\n");
     for (size_t n = 0; n < list->count; n++) {
         pelt_model *model = NULL;
         const char *reason;
@@ -103,8 +107,9 @@ static void round_trips(pelt_context *context, const character_list *list) {
             printf("| %s | %u |", list->items[n].name, model->mesh.vertex_count);
             for (int r = 0; r < 2; r++) {
                 errors e = round_trip(context, &list->items[n], model, r ? 0.25 : 0.5);
-                printf(" %.4f | %.2f | %u |", e.mean, e.most, e.wrong_count);
+                printf(" %.4f | %.4f | %.2f | %u |", e.mean, e.least, e.most, e.wrong_count);
                 totals[r].mean += e.mean;
+                totals[r].least += e.least;
                 totals[r].most = fmax(totals[r].most, e.most);
                 totals[r].wrong_count += e.wrong_count;
             }
@@ -115,7 +120,8 @@ static void round_trips(pelt_context *context, const character_list *list) {
     }
     printf("| mean of %u | |", character_count);
     for (int r = 0; r < 2; r++)
-        printf(" %.4f | %.2f | %u |", totals[r].mean / fmax(character_count, 1), totals[r].most, totals[r].wrong_count);
+        printf(" %.4f | %.4f | %.2f | %u |", totals[r].mean / fmax(character_count, 1),
+               totals[r].least / fmax(character_count, 1), totals[r].most, totals[r].wrong_count);
     printf("\n");
 }
 

@@ -226,6 +226,37 @@ static void no_match(void **state) {
     test_end(&test);
 }
 
+/* A part that follows a node may have another unit. The matching distance is relative to the skin, without that part. */
+static void other_unit(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    static const float x[] = {0, 2, 4, 6, 8, 10, 1000, 2000};
+    pelt_model *from = make_strip(&test, x, 8, 0), *to = make_strip(&test, x, 6, 5);
+    add_rig(&test, from, strip_names, strip_places, 2);
+    pelt_part *parts = pelt_model_alloc(test.context, from, 2, sizeof *parts);
+    parts[0] = (pelt_part){.name = "skin", .joint = PELT_NONE, .skinned = true};
+    parts[1] = (pelt_part){.name = "box", .joint = 0};
+    memmove(from->mesh.triangles + 30, from->mesh.triangles + 36, 6 * sizeof(uint32_t)); /* without the quad between */
+    from->mesh.triangle_count = from->mesh.polygon_count = 12;
+    parts[0].triangle_count = 10;
+    parts[0].vertex_count = 12;
+    parts[1].first_triangle = 10;
+    parts[1].triangle_count = 2;
+    parts[1].first_vertex = 12;
+    parts[1].vertex_count = 4;
+    from->mesh.parts = parts;
+    from->mesh.part_count = 2;
+    test_ok(&test, pelt_model_validate(test.context, from));
+    pelt_transfer_report report;
+    test_ok(&test, pelt_weights_transfer(test.context, from, to, NULL, &report));
+    assert_int_equal(report.matched_count, 0);
+    assert_int_equal(report.far_count, 12);
+    pelt_model_destroy(to);
+    pelt_model_destroy(from);
+    test_end(&test);
+}
+
 /* ---- Joints and poses ------------------------------------------------------------------------------------- */
 
 /* Onto an existing skin: joints are matched by name, in any order; weights of missing ones go to their ancestors. */
@@ -528,10 +559,11 @@ static void there_and_back(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_mesh),  cmocka_unit_test(finer_mesh),  cmocka_unit_test(gap),
-        cmocka_unit_test(no_match),   cmocka_unit_test(coarse_mesh), cmocka_unit_test(own_joints),
-        cmocka_unit_test(posed_mesh), cmocka_unit_test(refused),     cmocka_unit_test(not_finite),
-        cmocka_unit_test(no_memory),  cmocka_unit_test(same_bits),   cmocka_unit_test(there_and_back),
+        cmocka_unit_test(same_mesh),      cmocka_unit_test(finer_mesh),  cmocka_unit_test(gap),
+        cmocka_unit_test(no_match),       cmocka_unit_test(coarse_mesh), cmocka_unit_test(own_joints),
+        cmocka_unit_test(posed_mesh),     cmocka_unit_test(refused),     cmocka_unit_test(not_finite),
+        cmocka_unit_test(other_unit),     cmocka_unit_test(no_memory),   cmocka_unit_test(same_bits),
+        cmocka_unit_test(there_and_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ typedef struct transfer {
     pelt_model *to;
     surface source, target;
     px_surface tree;         /* of the source */
-    double diagonal, cosine; /* of the source's box; of the largest angle between normals */
+    double diagonal, cosine; /* of the box of the source's skin; of the largest angle between normals */
     px_weight_table weights; /* of the source, with bones of the result */
     px_weight_table table;   /* of the target */
     uint8_t *known;          /* [target row] 1: it has a match */
@@ -82,12 +82,33 @@ static pelt_result make_surface(transfer *t, const pelt_model *model, const pelt
     return out->positions && out->normals && out->triangles ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-static pelt_result set_pose(transfer *t, bool own, bool rest) {
+/* Diagonal of the box of the rows with a skin. Parts that follow a node are in a space of their own, which may have
+ * another unit. */
+static pelt_result measure_skin(transfer *t) {
+    const pelt_mesh *mesh = &t->from_mesh;
     float low[3], high[3];
+    uint8_t *outside = PX_NEW(t->arena, uint8_t, mesh->vertex_count);
+    float *positions = PX_NEW(t->arena, float, 3 * (size_t)mesh->vertex_count);
+    uint32_t count = 0;
+    if (!outside || !positions)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t p = 0; p < mesh->part_count; p++)
+        if (!mesh->parts[p].skinned)
+            px_mark_part(mesh, &mesh->parts[p], outside);
+    for (size_t i = 0; i < mesh->vertex_count; i++)
+        if (!outside[i])
+            memcpy(positions + 3 * (size_t)count++, t->source.positions + 3 * (size_t)pelt_vertex_class(&mesh->weld, i),
+                   3 * sizeof *positions);
+    t->diagonal =
+        count ? px_box(positions, count, low, high) : px_box(t->source.positions, mesh->weld.count, low, high);
+    return PELT_OK;
+}
+
+static pelt_result set_pose(transfer *t, bool own, bool rest) {
     const pelt_mesh *mesh = &t->from_mesh;
     PX_TRY(make_surface(t, t->from, mesh, rest, &t->source));
     PX_TRY(make_surface(t, t->to, &t->to->mesh, rest && own && t->to->skin.bone_count > 0, &t->target));
-    t->diagonal = px_box(t->source.positions, mesh->weld.count, low, high);
+    PX_TRY(measure_skin(t));
     return px_surface_make(t->arena, t->source.positions, t->source.triangles, mesh->triangle_count, &t->tree);
 }
 
