@@ -25,6 +25,18 @@ export async function startEngine(log: (level: LogLevel, text: string) => void, 
     return Pelt.start({ wasm, worker: { source }, log, memoryLimit });
 }
 
+type Log = (level: LogLevel, text: string) => void;
+let firstLog: Log = () => {};
+/** Starts while the page builds its view. */
+const early = startEngine((level, text) => firstLog(level, text));
+early.catch(() => undefined); // told by whom it is for
+
+/** The engine that the page began to start when it was opened. */
+export function firstEngine(log: Log): Promise<Pelt> {
+    firstLog = log;
+    return early;
+}
+
 /** A file that the page contains. */
 export interface EmbeddedFile {
     name: string;

@@ -112,7 +112,7 @@ export interface Sample {
 }
 
 export const SAMPLES: Sample[] = [
-    { scene: "cloth", name: "flag", label: "Flag", text: "Simulated cloth, turned into bones", endings: ["obj", "pc2"], options: {}, panel: "decompose", settings: { bones: 16, effort: "fast" }, run: true },
+    { scene: "cloth", name: "flag", label: "Flag", text: "Simulated cloth, turned into bones", endings: ["obj", "pc2"], options: { frames: 60 }, panel: "decompose", settings: { bones: 16, effort: "fast" }, run: true },
     { scene: "creature", name: "creature", label: "Creature", text: "A rig with motions, to simplify", endings: ["glb"], options: {}, panel: "simplify", settings: {} },
     { scene: "troll", name: "troll", label: "Troll", text: "A heavy body whose flesh swings", endings: ["glb"], options: {}, panel: "jiggle", settings: {} },
     { scene: "arm", name: "arm", label: "Arm", text: "Muscles that bulge, learned from a cache", endings: ["glb", "pc2"], options: {}, panel: "correct", settings: { driver: "pose" } },

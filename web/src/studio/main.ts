@@ -1,7 +1,7 @@
 /** Entry point of the studio: the view page with the engine. */
+import { embeddedFiles } from "./engine"; // first: the engine starts while the view is built
 import { startPage, viewer } from "../app";
 import { byId } from "../dom";
-import { embeddedFiles } from "./engine";
 import { areMotions, readFiles, type Sample, SAMPLES, sampleFiles, titleOf } from "./files";
 import { Layout } from "./layout";
 import { PANELS } from "./panels";

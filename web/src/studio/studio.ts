@@ -5,7 +5,7 @@ import type { JsonObject, PageData } from "../data";
 import { announce } from "../dom";
 import type { Viewer } from "../viewer";
 import { stem } from "./command";
-import { startEngine } from "./engine";
+import { firstEngine, startEngine } from "./engine";
 import { History } from "./history";
 import type { Panel, Settings, Step, WorkHooks } from "./panel";
 import { pageData } from "./show";
@@ -80,8 +80,10 @@ export class Studio {
     }
 
     async start(memoryLimit = 0): Promise<void> {
+        const log = (level: LogLevel, text: string) => this.log(level, text);
+        const first = !this.pelt && memoryLimit === 0;
         this.pelt?.terminate();
-        this.pelt = await startEngine((level, text) => this.log(level, text), memoryLimit);
+        this.pelt = await (first ? firstEngine(log) : startEngine(log, memoryLimit));
         this.times.engine = performance.now();
     }
 
