@@ -60,6 +60,29 @@ static pelt_result bind(fixture *f) {
     return pelt_bind(f->test.context, f->model, &desc, NULL);
 }
 
+/* Bindings that overlap: each applies to the model after the other did, the older one last. */
+static pelt_result rebind(fixture *f) {
+    pelt_bind_desc desc = pelt_bind_desc_default();
+    pelt_binding *older = NULL, *newer = NULL;
+    float *first = malloc((size_t)f->model->mesh.vertex_count * 4 * sizeof *first);
+    desc.resolution = 24;
+    test_ok(&f->test, pelt_binding_create(f->test.context, f->model, &desc, &older));
+    test_ok(&f->test, pelt_binding_apply(older, NULL));
+    assert_int_equal(f->model->skin.influence_count, 4);
+    memcpy(first, f->model->skin.weights, (size_t)f->model->mesh.vertex_count * 4 * sizeof *first);
+    desc.influences = 6;
+    test_ok(&f->test, pelt_binding_create(f->test.context, f->model, &desc, &newer));
+    test_ok(&f->test, pelt_binding_apply(newer, NULL));
+    test_ok(&f->test, smooth(f));
+    test_ok(&f->test, pelt_binding_apply(older, NULL));
+    assert_memory_equal(first, f->model->skin.weights, (size_t)f->model->mesh.vertex_count * 4 * sizeof *first);
+    pelt_binding_destroy(older);
+    pelt_binding_destroy(newer);
+    assert_memory_equal(first, f->model->skin.weights, (size_t)f->model->mesh.vertex_count * 4 * sizeof *first);
+    free(first);
+    return PELT_OK;
+}
+
 static pelt_result displace(fixture *f) {
     float *distances = calloc(f->model->mesh.vertex_count, sizeof *distances);
     distances[0] = 0.001f;
@@ -259,6 +282,7 @@ static const row rows[] = {
     {"weights mirror", "creature", 3000, 8, mirror, false, false},
     {"weights transfer", "creature", 3000, 8, transfer, false, false},
     {"bind", "tube", 3000, 8, bind, false, false},
+    {"bindings", "tube", 3000, 8, rebind, false, false},
     {"edit", "tube", 3000, 8, displace, false, false},
     {"light", "tube", 3000, 8, light, true, false},
     {"retarget", "creature", 1000, 200, retarget, false, false},

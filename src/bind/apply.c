@@ -20,10 +20,28 @@ typedef struct weighing {
 
 /* ---- From fields to rows --------------------------------------------------------------------------------------- */
 
+/* x^y for x ≥ 1e-30, 0.5 ≤ y ≤ 2, to 1e-12 of the result: weights are stored as floats. Half the time of px_pow. */
+static double power(double x, double y) {
+    static const double inverses[] = {1, 1.0 / 2, 1.0 / 3, 1.0 / 4, 1.0 / 5, 1.0 / 6, 1.0 / 7, 1.0 / 8, 1.0 / 9, 0.1};
+    uint64_t bits = px_double_bits(x), above = (bits & 0xFFFFFFFFFFFFFu) > 0x6A09E667F3BCCu;
+    /* x = 2^exponent · m, m from √½ to √2 */
+    double m = px_double_from_bits((bits & 0xFFFFFFFFFFFFFu) | (0x3FF0000000000000u - (above << 52)));
+    double exponent = (double)((int64_t)(bits >> 52) - 1023 + (int64_t)above);
+    /* log₂ m = 2/ln 2 · artanh z */
+    double z = (m - 1) / (m + 1), q = z * z;
+    double series = 1 + q * (1.0 / 3 + q * (1.0 / 5 + q * (1.0 / 7 + q * (1.0 / 9 + q * (1.0 / 11 + q / 13)))));
+    double log2 = y * (exponent + 2.8853900817779268 * z * series);
+    int64_t whole = (int64_t)(log2 + (log2 < 0 ? -0.5 : 0.5));
+    double f = (log2 - (double)whole) * 0.69314718055994531, sum = 1; /* e^f, |f| < 0.35, by Horner's scheme */
+    for (int n = 9; n >= 0; n--)
+        sum = 1 + sum * f * inverses[n];
+    return sum * px_double_from_bits((uint64_t)(whole + 1023) << 52);
+}
+
 /* Sharpens diffusion weights by a power: the larger α, the steeper the transition between bones. */
 static double sharpen(double weight, double alpha) {
     double s = (1 + alpha / NEUTRAL_FALLOFF) / 2;
-    return s == 1 || !(weight > 0) ? weight : px_pow(weight, s);
+    return s == 1 || !(weight > 1e-30) ? weight : power(weight, s);
 }
 
 double px_bind_falloff(double distance, double alpha, uint32_t curve) {
@@ -88,21 +106,26 @@ static double make_weights(const weighing *w, size_t row, px_weight_sum *sum) {
  * excluded ones. Distances are negated, so that larger is better for both methods. */
 static void read_fields(const weighing *w, size_t row, px_weight_sum *sum, px_weight_sum *lost) {
     const px_bind_subject *s = &w->binding->subject;
+    const px_bind_fields *fields = &w->binding->fields;
     const px_bind_settings *settings = w->settings;
-    const float *values = w->binding->fields.values + row * s->target_count;
-    bool heat = px_bind_gives_weights(w->binding->fields.method);
     sum->count = lost->count = 0;
-    for (uint32_t t = 0; t < s->target_count; t++) {
-        while (heat && t + 4 < s->target_count && /* most weights are 0 */
-               !((values[t] > 0) | (values[t + 1] > 0) | (values[t + 2] > 0) | (values[t + 3] > 0)))
-            t += 4;
-        if (heat ? !(values[t] > 0) : !(values[t] < INFINITY))
+    for (size_t e = fields->ranked ? fields->firsts[row] : 0; fields->ranked && e < fields->firsts[row + 1]; e++) {
+        uint32_t t = fields->ranked[e].target;
+        if (settings->out[t]) {
+            keep_largest(lost, settings->heirs[t], (double)fields->ranked[e].value);
+        } else if (sum->count < PX_WEIGHT_CAPACITY) {
+            sum->bones[sum->count] = (uint16_t)s->targets[t];
+            sum->weights[sum->count++] = (double)fields->ranked[e].value;
+        }
+    }
+    const float *values = fields->values + row * s->target_count;
+    for (uint32_t t = 0; !fields->ranked && t < s->target_count; t++) {
+        if (!(values[t] < INFINITY))
             continue;
-        double value = heat ? (double)values[t] : -(double)values[t];
         if (settings->out[t])
-            keep_largest(lost, settings->heirs[t], value);
+            keep_largest(lost, settings->heirs[t], -(double)values[t]);
         else
-            keep_largest(sum, s->targets[t], value);
+            keep_largest(sum, s->targets[t], -(double)values[t]);
     }
 }
 
@@ -160,10 +183,38 @@ static pelt_result follow_block(void *user, size_t first, size_t count, size_t b
     return PELT_OK;
 }
 
+/* px_weight_sum_cut of a row without locked joints: its weights are sorted, and scaling keeps their order. */
+static void cut_row(const px_weight_limits *limits, uint32_t capacity, uint16_t *joints, float *weights) {
+    double all = 0, kept = 0;
+    uint32_t count = 0;
+    for (uint32_t e = 0; e < capacity && weights[e] > 0; e++)
+        all += (double)weights[e];
+    if (!(all > 0))
+        return;
+    double factor = 1 / all;
+    for (; count < capacity && count < limits->influences && weights[count] > 0; count++) {
+        double weight = (double)weights[count] * factor;
+        if (count > 0 && !(weight >= limits->threshold))
+            break;
+        kept += weight;
+    }
+    double rest = 1 / kept;
+    for (uint32_t e = 0; e < capacity && weights[e] > 0; e++) {
+        weights[e] = e < count ? (float)((double)weights[e] * factor * rest) : 0;
+        joints[e] = weights[e] > 0 ? joints[e] : 0;
+    }
+}
+
 static pelt_result cut_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const weighing *w = user;
+    size_t capacity = w->table->capacity;
     for (size_t row = first; row < first + count; row++) {
+        if (!w->limits.locked) {
+            cut_row(&w->limits, (uint32_t)capacity, w->table->bones + row * capacity,
+                    w->table->weights + row * capacity);
+            continue;
+        }
         px_weight_sum sum;
         sum.count = 0;
         px_weight_sum_add_row(&sum, w->table, row, 1);
@@ -203,7 +254,8 @@ static void count_vertices(pelt_binding *b, const uint32_t *follows, const uint8
     }
 }
 
-static void find_idle(pelt_binding *b, const px_bind_settings *settings, const px_weight_table *table) {
+/* `used` [space][joint]: from px_bind_put_skin. */
+static void find_idle(pelt_binding *b, const px_bind_settings *settings, const uint8_t *used) {
     const px_bind_subject *s = &b->subject;
     memcpy(b->idle, s->idle, s->rig->skeleton.joint_count);
     for (uint32_t t = 0; t < s->target_count; t++)
@@ -211,15 +263,15 @@ static void find_idle(pelt_binding *b, const px_bind_settings *settings, const p
             b->idle[s->targets[t]] = PELT_BIND_EXCLUDED;
         else if (s->idle[s->targets[t]] == PELT_BIND_ACTIVE)
             b->idle[s->targets[t]] = PELT_BIND_OVERSHADOWED;
-    for (size_t row = 0; row < table->row_count; row++) /* largest weights first */
-        for (size_t e = row * table->capacity; e < (row + 1) * table->capacity && table->weights[e] > 0; e++)
-            b->idle[table->bones[e]] = PELT_BIND_ACTIVE;
+    for (size_t n = 0; n < (size_t)s->space_count * s->rig->skeleton.joint_count; n++)
+        if (used[n])
+            b->idle[n % s->rig->skeleton.joint_count] = PELT_BIND_ACTIVE;
 }
 
 static pelt_result apply(px_arena *arena, pelt_binding *b, const pelt_bind_desc *desc, const pelt_transform *pose) {
     px_bind_settings settings;
     px_weight_table table;
-    uint8_t *unmatched = NULL;
+    uint8_t *unmatched = NULL, *used;
     PX_TRY(px_bind_settings_make(arena, b, desc, pose, &settings));
     PX_TRY(px_weight_table_make(arena, b->subject.classes.count, PX_WEIGHT_CAPACITY, &table));
     weighing w = {b, &settings, {desc->influences, desc->prune, settings.locked}, &table};
@@ -235,9 +287,9 @@ static pelt_result apply(px_arena *arena, pelt_binding *b, const pelt_bind_desc 
         PX_TRY(px_bind_mirror(arena, b, &settings, &w.limits, &table, unmatched));
     }
     PX_TRY(each_row(&w, cut_block));
-    PX_TRY(px_bind_put_skin(arena, b, &table, desc->influences));
+    PX_TRY(px_bind_put_skin(arena, b, &table, desc->influences, &used));
     count_vertices(b, settings.follows, unmatched);
-    find_idle(b, &settings, &table);
+    find_idle(b, &settings, used);
     return PELT_OK;
 }
 

@@ -42,7 +42,9 @@ pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *binding, c
 pelt_result px_bind_mirror(px_arena *arena, const pelt_binding *binding, const px_bind_settings *settings,
                            const px_weight_limits *limits, px_weight_table *table, uint8_t *unmatched);
 
-/* Stores the rows as the model's skin. The model is unchanged on failure. */
-pelt_result px_bind_put_skin(px_arena *arena, pelt_binding *binding, const px_weight_table *table, uint32_t influences);
+/* Stores the rows as the model's skin. The model is unchanged on failure. *used [space][joint of the rig], in the arena: 1 for
+ * joints with weights. */
+pelt_result px_bind_put_skin(px_arena *arena, pelt_binding *binding, const px_weight_table *table, uint32_t influences,
+                             uint8_t **used);
 
 #endif

@@ -299,6 +299,8 @@ static pelt_result make_rows(pelt_binding *b) {
         return PELT_ERROR_MEMORY;
     for (size_t i = 0; i < s->classes.count; i++)
         b->bridged[i] = b->bridges.bridged[px_bind_voxel_at(&b->volume, s->positions + 3 * i)];
+    if (px_bind_gives_weights(b->fields.method))
+        PX_TRY(px_bind_fields_rank(b->context, b->arena, s->classes.count, s->target_count, &b->fields));
     return px_bind_shells(b->arena, s, b->shells, &b->shell_count);
 }
 
@@ -455,8 +457,9 @@ static pelt_binding *binding_new(pelt_context *context, pelt_model *model) {
         px_arena_destroy(arena);
         return NULL;
     }
-    px_arena_keep(model->memory);
+    px_arena_keep_for(model->memory, arena);
     b->context = context;
+    b->model = model;
     b->arena = arena;
     return b;
 }
@@ -586,8 +589,11 @@ pelt_bind_report pelt_binding_report(const pelt_binding *binding) {
 void pelt_binding_destroy(pelt_binding *binding) {
     if (!binding)
         return;
+    pelt_model *model = binding->model;
     px_bind_fields_free(binding->context, &binding->fields, binding->subject.target_count);
     px_arena_destroy(binding->arena);
+    px_operation operation = px_operation_begin(model); /* frees arrays that only the binding kept */
+    px_operation_end(&operation, PELT_OK);
 }
 
 pelt_bind_voxels pelt_binding_voxels(const pelt_binding *binding) {

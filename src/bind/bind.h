@@ -280,10 +280,20 @@ typedef struct px_bind_field {
     float *values;    /* [count] */
 } px_bind_field;
 
+/* A weight of one class. */
+typedef struct px_bind_ranked {
+    float value;
+    uint32_t target;
+} px_bind_ranked;
+
 /* The result of the solver: one value for every class and target. */
 typedef struct px_bind_fields {
     float *values; /* [class][target] weights, sum 1, or distances over the diagonal, INFINITY: not reached */
     uint32_t method;
+    /* The weights > 0 of class c are ranked [firsts[c] .. firsts[c + 1]), largest first, ties by target. NULL for methods
+     * that give distances. */
+    size_t *firsts;
+    struct px_bind_ranked *ranked;
     px_bind_field *voxels; /* [target] NULL unless desc.keep_fields. Freed by px_bind_fields_free */
 } px_bind_fields;
 
@@ -318,6 +328,9 @@ pelt_result px_bind_keep_field(pelt_context *context, px_bind_fields *fields, ui
 /* Fills out->values from kept fields; target t of `subject` is target columns[t] of `kept`. */
 pelt_result px_bind_sample_kept(pelt_context *context, const px_bind_fields *kept, const uint32_t *columns,
                                 const px_bind_subject *subject, const px_bind_volume *volume, px_bind_fields *out);
+/* Sets `firsts` and `ranked` from `values`. */
+pelt_result px_bind_fields_rank(pelt_context *context, px_arena *arena, uint32_t class_count, uint32_t target_count,
+                                px_bind_fields *fields);
 void px_bind_fields_free(pelt_context *context, px_bind_fields *fields, uint32_t target_count);
 
 pelt_result px_bind_heat(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
@@ -366,7 +379,8 @@ pelt_result px_bind_gaps(pelt_context *context, const px_bind_subject *subject, 
 
 struct pelt_binding {
     pelt_context *context;
-    px_arena *arena;
+    pelt_model *model;
+    px_arena *arena;     /* keeps the arrays of the model that were in use when the binding was made */
     pelt_bind_desc desc; /* as passed to create; strings are copies */
     bool shared;         /* the voxels are those of another mesh: regions that this one does not have are left out */
     px_bind_subject subject;

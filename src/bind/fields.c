@@ -67,6 +67,75 @@ void px_bind_sample(const px_bind_sampler *s, uint32_t target, const float *fiel
     }
 }
 
+/* ---- Ranks --------------------------------------------------------------------------------------------------- */
+
+#define RANK_BLOCK 256u
+#define SKIP       8u
+
+typedef struct rank_job {
+    uint32_t target_count;
+    const float *values;
+    size_t *firsts; /* first the number of weights of class c at c + 1 */
+    px_bind_ranked *ranked;
+} rank_job;
+
+/* Whether SKIP values are all +0. */
+static bool are_zero(const float *values) {
+    uint64_t bits[SKIP / 2], any = 0;
+    memcpy(bits, values, sizeof bits);
+    for (size_t n = 0; n < SKIP / 2; n++)
+        any |= bits[n];
+    return any == 0;
+}
+
+static pelt_result count_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const rank_job *job = user;
+    for (size_t row = first; row < first + count; row++) {
+        const float *values = job->values + row * job->target_count;
+        for (uint32_t t = 0; t < job->target_count; t++)
+            job->firsts[row + 1] += values[t] > 0;
+    }
+    return PELT_OK;
+}
+
+static pelt_result rank_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const rank_job *job = user;
+    for (size_t row = first; row < first + count; row++) {
+        const float *values = job->values + row * job->target_count;
+        px_bind_ranked *out = job->ranked + job->firsts[row];
+        size_t filled = 0;
+        for (uint32_t t = 0; t < job->target_count; t++) {
+            while (t + SKIP < job->target_count && are_zero(values + t)) /* most weights are 0 */
+                t += SKIP;
+            if (!(values[t] > 0))
+                continue;
+            size_t at = filled++;
+            for (; at > 0 && out[at - 1].value < values[t]; at--)
+                out[at] = out[at - 1];
+            out[at] = (px_bind_ranked){values[t], t};
+        }
+    }
+    return PELT_OK;
+}
+
+pelt_result px_bind_fields_rank(pelt_context *context, px_arena *arena, uint32_t class_count, uint32_t target_count,
+                                px_bind_fields *fields) {
+    rank_job job = {target_count, fields->values, PX_NEW(arena, size_t, (size_t)class_count + 1), NULL};
+    if (!job.firsts)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(px_parallel(context, NULL, class_count, RANK_BLOCK, count_block, &job));
+    for (size_t row = 0; row < class_count; row++)
+        job.firsts[row + 1] += job.firsts[row];
+    if (!(job.ranked = PX_NEW(arena, px_bind_ranked, job.firsts[class_count])))
+        return PELT_ERROR_MEMORY;
+    PX_TRY(px_parallel(context, NULL, class_count, RANK_BLOCK, rank_block, &job));
+    fields->firsts = job.firsts;
+    fields->ranked = job.ranked;
+    return PELT_OK;
+}
+
 /* ---- Kept fields --------------------------------------------------------------------------------------------- */
 
 pelt_result px_bind_keep_field(pelt_context *context, px_bind_fields *fields, uint32_t target, const float *field,

@@ -6,9 +6,9 @@
 #include "core/math3.h"
 
 #define MAX_BONES 65535u
+#define ROW_BLOCK 4096u
 
-/* Previous skin and new arrays of the model, kept while the binding exists: the model's memory only grows, so applying
- * again reuses the same arrays. */
+/* Previous skin and new arrays of the model, kept while the binding exists: applying again reuses the same arrays. */
 typedef struct px_bind_output {
     pelt_skin before;
     bool fresh;           /* no data of the previous skin is needed */
@@ -33,6 +33,8 @@ typedef struct putter {
     uint32_t bone_count;
     uint32_t *bones; /* [space][joint of the rig] bone, or PELT_NONE */
     uint8_t *wanted; /* [space][joint of the rig] 1: a bone is needed */
+    uint8_t *marks;  /* [block][space][joint of the rig] 1: the joint has weights */
+    bool grown;      /* arrays of the model were allocated */
 } putter;
 
 /* ---- First call ------------------------------------------------------------------------------------------------ */
@@ -59,23 +61,42 @@ static pelt_result make_output(putter *p) {
     else if (p->binding->report.fit.changes)
         PX_TRY(px_bind_fit_rig(model->memory, &p->binding->report.fit, p->binding->pose, s, &out->rest, &out->motions));
     p->out = p->binding->output = out;
+    p->grown = true;
     return PELT_OK;
 }
 
 /* ---- Bones ----------------------------------------------------------------------------------------------------- */
 
-/* Marks joints with weights; in a new skin, all targets of the spaces in use. */
-static void find_wanted(putter *p) {
+/* Marks the joints with weights in a block of rows. */
+static pelt_result use_block(void *user, size_t first, size_t count, size_t block) {
+    const putter *p = user;
     const px_bind_subject *s = p->s;
     size_t joint_count = s->rig->skeleton.joint_count;
-    for (uint32_t i = 0; i < s->model->mesh.vertex_count; i++) {
-        if (s->classes.of[i] == PELT_NONE)
-            continue;
-        uint8_t *wanted = p->wanted + s->vertex_spaces[i] * joint_count;
-        size_t first = (size_t)s->classes.of[i] * p->table->capacity;
-        for (size_t e = first; e < first + p->table->capacity && p->table->weights[e] > 0; e++)
-            wanted[p->table->bones[e]] = 1;
+    uint8_t *marks = p->marks + block * s->space_count * joint_count;
+    for (size_t row = first; row < first + count; row++) {
+        uint8_t *used = marks + s->vertex_spaces[pelt_class_vertex(&s->classes, row)] * joint_count;
+        for (size_t e = row * p->table->capacity; e < (row + 1) * p->table->capacity && p->table->weights[e] > 0; e++)
+            used[p->table->bones[e]] = 1;
     }
+    return PELT_OK;
+}
+
+static pelt_result find_used(putter *p, uint8_t *used) {
+    size_t pairs = (size_t)p->s->space_count * p->s->rig->skeleton.joint_count;
+    size_t blocks = px_block_count(p->table->row_count, ROW_BLOCK);
+    if (!(p->marks = PX_NEW(p->arena, uint8_t, px_mul_size(blocks, pairs))))
+        return PELT_ERROR_MEMORY;
+    PX_TRY(px_parallel(p->binding->context, NULL, p->table->row_count, ROW_BLOCK, use_block, p));
+    for (size_t n = 0; n < blocks * pairs; n++)
+        used[n % pairs] |= p->marks[n];
+    return PELT_OK;
+}
+
+/* Marks joints with weights; in a new skin, all targets of the spaces in use. */
+static void find_wanted(putter *p, const uint8_t *used) {
+    const px_bind_subject *s = p->s;
+    size_t joint_count = s->rig->skeleton.joint_count;
+    memcpy(p->wanted, used, s->space_count * joint_count);
     for (uint32_t n = 0; n < s->space_count && p->out->fresh; n++) {
         uint8_t *wanted = p->wanted + n * joint_count;
         for (uint32_t t = 0; memchr(wanted, 1, joint_count) && t < s->target_count; t++)
@@ -101,11 +122,12 @@ static pelt_result reserve_bones(putter *p) {
     out->bone_joints = joints;
     out->inverse_binds = binds;
     out->bone_capacity = p->bone_count;
+    p->grown = true;
     return PELT_OK;
 }
 
 /* Assigns bone indices; new bones follow the existing ones. */
-static pelt_result plan_bones(putter *p) {
+static pelt_result plan_bones(putter *p, const uint8_t *used) {
     const px_bind_subject *s = p->s;
     size_t joint_count = s->rig->skeleton.joint_count, pairs = px_mul_size(s->space_count, joint_count);
     bool own = s->rig == s->model && !p->out->fresh;
@@ -113,7 +135,7 @@ static pelt_result plan_bones(putter *p) {
     p->wanted = PX_NEW(p->arena, uint8_t, pairs);
     if (!p->bones || !p->wanted)
         return PELT_ERROR_MEMORY;
-    find_wanted(p);
+    find_wanted(p, used);
     p->bone_count = p->out->before.bone_count;
     for (size_t n = 0; n < pairs; n++) {
         p->bones[n] = own ? s->space_bones[n] : PELT_NONE;
@@ -172,6 +194,7 @@ static pelt_result reserve_vertices(putter *p) {
     out->bones = bones;
     out->weights = weights;
     out->capacity = p->influences;
+    p->grown = true;
     return PELT_OK;
 }
 
@@ -208,31 +231,50 @@ static bool is_bound(const putter *p, const pelt_part *part) {
     return at != PELT_NONE && p->s->classes.of[at] != PELT_NONE;
 }
 
-pelt_result px_bind_put_skin(px_arena *arena, pelt_binding *binding, const px_weight_table *table,
-                             uint32_t influences) {
-    pelt_model *model = binding->subject.model;
-    putter p = {.binding = binding, .s = &binding->subject, .arena = arena, .table = table, .influences = influences};
-    PX_TRY(make_output(&p));
-    PX_TRY(plan_bones(&p));
-    PX_TRY(reserve_vertices(&p));
-    put_bones(&p); /* cannot fail from here on: these arrays may be in use by the model */
-    put_vertices(&p);
-    model->skin =
-        (pelt_skin){p.bone_count, p.influences, p.out->bone_joints, p.out->inverse_binds, p.out->bones, p.out->weights};
+static pelt_result put_skin(putter *p, uint8_t **used) {
+    const px_bind_subject *s = p->s;
+    pelt_model *model = s->model;
+    if (!(*used = PX_NEW(p->arena, uint8_t, px_mul_size(s->space_count, s->rig->skeleton.joint_count))))
+        return PELT_ERROR_MEMORY;
+    PX_TRY(make_output(p));
+    PX_TRY(find_used(p, *used));
+    PX_TRY(plan_bones(p, *used));
+    PX_TRY(reserve_vertices(p));
+    put_bones(p); /* cannot fail from here on, nor be cancelled: these arrays may be in use by the model */
+    put_vertices(p);
+    model->skin = (pelt_skin){p->bone_count,         p->influences, p->out->bone_joints,
+                              p->out->inverse_binds, p->out->bones, p->out->weights};
     for (uint32_t n = 0; n < model->mesh.part_count; n++)
-        model->mesh.parts[n].skinned |= is_bound(&p, &model->mesh.parts[n]);
+        model->mesh.parts[n].skinned |= is_bound(p, &model->mesh.parts[n]);
     model->changed |= PELT_CHANGED_SKIN;
-    if (p.s->rig == model && !binding->report.fit.changes)
+    if (s->rig == model && !p->binding->report.fit.changes)
         return PELT_OK;
-    if (p.s->rig == model) {
-        model->skeleton.rest = p.out->rest;
-        model->motions = p.out->motions;
-        model->changed |= PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS;
+    model->changed |= PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS;
+    if (s->rig == model) {
+        model->skeleton.rest = p->out->rest;
+        model->motions = p->out->motions;
         return PELT_OK;
     }
-    model->skeleton = p.out->joined.skeleton;
-    model->motions = p.out->joined.motions;
-    model->motion_count = p.out->joined.motion_count;
-    model->changed |= PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS;
+    model->skeleton = p->out->joined.skeleton;
+    model->motions = p->out->joined.motions;
+    model->motion_count = p->out->joined.motion_count;
     return PELT_OK;
+}
+
+pelt_result px_bind_put_skin(px_arena *arena, pelt_binding *binding, const px_weight_table *table, uint32_t influences,
+                             uint8_t **used) {
+    pelt_model *model = binding->subject.model;
+    putter p = {.binding = binding, .s = &binding->subject, .arena = arena, .table = table, .influences = influences};
+    px_bind_output *output = binding->output, before = output ? *output : (px_bind_output){0};
+    px_operation operation = px_operation_begin(model);
+    pelt_result result = put_skin(&p, used);
+    if (result != PELT_OK) { /* arrays of a failed operation are freed */
+        binding->output = output;
+        if (output)
+            *output = before;
+    }
+    result = px_operation_end(&operation, result);
+    if (result == PELT_OK && p.grown) /* another operation may replace them in the model */
+        px_arena_keep_for(model->memory, binding->arena);
+    return result;
 }

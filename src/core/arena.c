@@ -183,6 +183,14 @@ void px_arena_keep(px_arena *arena) {
     }
 }
 
+void px_arena_keep_for(px_arena *arena, px_arena *holder) {
+    for (px_arena *part = arena->opened > 0 ? NULL : arena->parts; part; part = part->next) {
+        part->kept++;
+        if (px_arena_defer(holder, unkeep, part) != PELT_OK) /* without memory: as long as the arena */
+            part->kept++;
+    }
+}
+
 /* The result that holds a pointer, or NULL. */
 static px_arena *result_of(const px_arena *arena, const void *pointer) {
     px_arena *part = pointer ? arena->parts : NULL;

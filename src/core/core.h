@@ -127,6 +127,9 @@ void px_arena_close(px_arena *arena, px_arena_used_fn *used, const void *user);
 /* Makes all current parts live as long as the arena, or as the result that is being made (px_arena_open_result). Does
  * nothing while the arena is open for an operation, or for NULL. */
 void px_arena_keep(px_arena *arena);
+/* Makes all current parts live at least as long as `holder`, which must be destroyed before the arena. Does nothing
+ * while the arena is open. */
+void px_arena_keep_for(px_arena *arena, px_arena *holder);
 /* Between these, memory comes from a part that is one result: it lives until px_arena_free_result is called with a
  * pointer into it, at most as long as the arena. `extended` is a pointer into a result that the memory is added to, or
  * NULL. The part is freed at once unless `good`. While the arena is open for an operation, all three do nothing: the
@@ -151,8 +154,8 @@ typedef struct px_operation {
 } px_operation;
 /* Bracket an operation. px_operation_end gives the model back its former data unless `result` is PELT_OK, frees the
  * memory of this operation and of earlier ones that no array of the model points into, and returns `result`. Operations
- * nest. An object that keeps pointers to arrays of a model must call px_arena_keep(model->memory) when it is created;
- * arrays that a later operation replaces then stay valid. */
+ * nest. An object that keeps pointers to arrays of a model must call px_arena_keep(model->memory) when it is created, or
+ * px_arena_keep_for with an arena of its own; arrays that a later operation replaces then stay valid. */
 px_operation px_operation_begin(pelt_model *model);
 pelt_result px_operation_end(const px_operation *operation, pelt_result result);
 
