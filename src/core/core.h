@@ -272,6 +272,8 @@ static inline void px_clip_release(const pelt_clip *clip, uint32_t count) {
 
 /* Replaces the track's keys by a copy in the arena. */
 pelt_result px_track_copy(px_arena *arena, pelt_track *track);
+/* Equal values of a linear track become two keys, at both ends; the new times are in the arena. *constant: they are equal. */
+pelt_result px_track_shorten(px_arena *arena, pelt_track *track, bool *constant);
 
 /* Format-specific data that a reader keeps with the model, so that its writer can preserve it. Each format casts `data`
  * to its own type. */

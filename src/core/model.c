@@ -173,6 +173,22 @@ static const float *copy_floats(px_arena *arena, const float *floats, size_t cou
     return out ? memcpy(out, floats, count * sizeof *out) : NULL;
 }
 
+pelt_result px_track_shorten(px_arena *arena, pelt_track *track, bool *constant) {
+    *constant = true;
+    for (size_t v = track->width; *constant && v < (size_t)track->key_count * track->width; v++)
+        *constant = track->values[v] == track->values[v - track->width];
+    if (!*constant || track->key_count <= 2)
+        return PELT_OK;
+    float *ends = PX_NEW(arena, float, 2);
+    if (!ends)
+        return PELT_ERROR_MEMORY;
+    ends[0] = track->times[0];
+    ends[1] = track->times[track->key_count - 1];
+    track->times = ends;
+    track->key_count = 2;
+    return PELT_OK;
+}
+
 pelt_result px_track_copy(px_arena *arena, pelt_track *track) {
     size_t per_key = track->interpolation == PELT_INTERPOLATION_CUBIC ? 3 * (size_t)track->width : track->width;
     track->times = copy_floats(arena, track->times, track->key_count);

@@ -286,21 +286,10 @@ static pelt_result include_unscaled(stack *s) {
 
 /* ---- Motions --------------------------------------------------------------------------------------------------- */
 
-/* Adds a track. Equal values become two keys, at both ends of the motion. Those of the rest pose are left out, unless no other track tells
- * how long the motion is. */
+/* Adds a track. Values of the rest pose are left out, unless no other track tells how long the motion is. */
 static pelt_result add_track(px_fbx *fbx, pelt_motion *motion, pelt_track track, const float *rest) {
-    bool constant = true;
-    for (size_t v = track.width; constant && v < (size_t)track.key_count * track.width; v++)
-        constant = track.values[v] == track.values[v - track.width];
-    if (constant && track.key_count > 2) {
-        float *ends = PX_NEW(fbx->read->model->memory, float, 2);
-        if (!ends)
-            return PELT_ERROR_MEMORY;
-        ends[0] = track.times[0];
-        ends[1] = track.times[track.key_count - 1];
-        track.times = ends;
-        track.key_count = 2;
-    }
+    bool constant;
+    PX_TRY(px_track_shorten(fbx->read->model->memory, &track, &constant));
     if (constant && motion->track_count && memcmp(track.values, rest, track.width * sizeof *rest) == 0)
         return PELT_OK;
     motion->tracks[motion->track_count++] = track;

@@ -7,15 +7,15 @@
 
 /* ---- Matrices --------------------------------------------------------------------------------------------------- */
 
-px_usd_matrix px_usd_matrix_of(const pelt_affine *a) {
-    px_usd_matrix out;
+px_matrix px_usd_matrix_of(const pelt_affine *a) {
+    px_matrix out;
     for (int e = 0; e < 12; e++)
         out.m[e] = a->m[e];
     return out;
 }
 
-px_usd_matrix px_usd_matrix_of_transform(const pelt_transform *t) {
-    px_usd_matrix out;
+px_matrix px_usd_matrix_of_transform(const pelt_transform *t) {
+    px_matrix out;
     px_rotation rotation = px_rotation_of(t->rotation);
     for (int c = 0; c < 3; c++) {
         double axis[3] = {c == 0, c == 1, c == 2};
@@ -27,21 +27,9 @@ px_usd_matrix px_usd_matrix_of_transform(const pelt_transform *t) {
     return out;
 }
 
-px_usd_matrix px_usd_matrix_mul(const px_usd_matrix *a, const px_usd_matrix *b) {
-    px_usd_matrix out;
-    for (int r = 0; r < 3; r++)
-        for (int c = 0; c < 4; c++) {
-            double sum = c == 3 ? a->m[4 * r + 3] : 0;
-            for (int k = 0; k < 3; k++)
-                sum += a->m[4 * r + k] * b->m[4 * k + c];
-            out.m[4 * r + c] = sum;
-        }
-    return out;
-}
-
-bool px_usd_matrix_inverse(const px_usd_matrix *a, px_usd_matrix *out) {
+bool px_usd_matrix_inverse(const px_matrix *a, px_matrix *out) {
     const double *m = a->m;
-    px_usd_matrix inverse;
+    px_matrix inverse;
     double det = 0;
     for (int i = 0; i < 3; i++) {
         int r1 = (i + 1) % 3, r2 = (i + 2) % 3;
@@ -152,7 +140,7 @@ void px_usd_ints(px_usd_out *out, const uint32_t *values, size_t count) {
     px_buffer_text(&out->text, "]");
 }
 
-void px_usd_put_matrix(px_usd_out *out, const px_usd_matrix *a) {
+void px_usd_put_matrix(px_usd_out *out, const px_matrix *a) {
     for (int row = 0; row < 4; row++) {
         px_buffer_text(&out->text, row ? ", (" : "( (");
         for (int c = 0; c < 3; c++) {

@@ -97,22 +97,10 @@ static bool is_near(const float *a, const float *b, uint32_t width, bool rotatio
     return true;
 }
 
-/* Adds a track. Equal values become two keys at both ends; those of the rest pose are left out, unless no other track tells how long the
- * motion is. */
+/* Adds a track. Values of the rest pose are left out, unless no other track tells how long the motion is. */
 static pelt_result add_track(animation *a, pelt_track track, const float *rest) {
-    px_arena *memory = a->usd->read->model->memory;
-    bool constant = true;
-    for (size_t v = track.width; constant && v < (size_t)track.key_count * track.width; v++)
-        constant = track.values[v] == track.values[v - track.width];
-    if (constant && track.key_count > 2) {
-        float *ends = PX_NEW(memory, float, 2);
-        if (!ends)
-            return PELT_ERROR_MEMORY;
-        ends[0] = track.times[0];
-        ends[1] = track.times[track.key_count - 1];
-        track.times = ends;
-        track.key_count = 2;
-    }
+    bool constant;
+    PX_TRY(px_track_shorten(a->usd->read->model->memory, &track, &constant));
     if (constant && (a->motion->track_count || track.key_count == 1) &&
         is_near(track.values, rest, track.width, track.path == PELT_PATH_ROTATION))
         return PELT_OK;
