@@ -56,6 +56,7 @@ typedef struct px_fit {
     double basis_error; /* largest entry of |BᵀB − I|; 0: not measured */
     const double *home; /* [vertex][3] target of the penalty on rest positions (pulls.h); NULL: no penalty */
     double rest_pull;   /* weight of that penalty, in frames: 1 counts like one more frame at the target */
+    double rest_most;   /* its upper bound, set where a stronger one would stop the iterations; 0: none */
     bool rest_firm;     /* a strong penalty on rest positions: the last iterations of thin surfaces */
     double bone_pull;   /* weight of the penalty on affine bones, relative to size_j² (pulls.h); 0: no penalty */
     bool wide;          /* px_fit_vertices searches more sets of bones per vertex, at twice the time or more */

@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-#define REST_SHARE      0.02 /* penalty on rest positions, as a fraction of the objective */
+#define REST_SHARE      0.02 /* penalty on rest positions, as a fraction of the objective: affine bones … */
+#define REST_SHARE_KIND 0.01 /* … and other kinds, which hold the rest pose better */
 #define REST_SHARE_FIRM 1.0  /* the same with rest_firm: moves them back as far as the error allows */
 #define MOST_CHANGE     2.0  /* largest factor of change of a strength per step: the state follows it slowly */
 /* Affine bones: the initial rest pose counts at least like this many frames, unless a displacement of REST_SIZE (of the radius) would
@@ -22,14 +23,16 @@ void px_pull_rest(px_fit *fit) {
         double off = fit->now.rest[e] - fit->home[e];
         away += off * off;
     }
+    double share = fit->rest_firm ? REST_SHARE_FIRM : fit->kind->unconstrained ? REST_SHARE : REST_SHARE_KIND;
     if (!(fit->rest_pull > 0))
         fit->rest_pull = REST_SHARE * fit->row_count / 3; /* initial guess: displacement as large as the error of a
                                                            * frame */
     else if (away > 0) {
-        double change =
-            sqrt((fit->rest_firm ? REST_SHARE_FIRM : REST_SHARE) * fit->now.objective / (fit->rest_pull * away));
+        double change = sqrt(share * fit->now.objective / (fit->rest_pull * away));
         fit->rest_pull *= px_fmin(px_fmax(change, 1 / MOST_CHANGE), MOST_CHANGE);
     }
+    if (fit->rest_most > 0)
+        fit->rest_pull = px_fmin(fit->rest_pull, fit->rest_most);
     if (fit->kind->unconstrained) /* whose quasi-Newton steps follow flat directions far */
         fit->rest_pull = px_fmax(fit->rest_pull, px_fmin(REST_FRAMES, REST_MOST * fit->now.objective / size));
 }

@@ -16,6 +16,7 @@
 #include <math.h>
 
 #define AHEAD_MAX    4.0 /* larger factors nearly always overshoot */
+#define AHEAD_LITTLE 0.1 /* with smaller factors an iteration counts as plain */
 #define AHEAD_FROM   4u  /* iterations without extrapolation: the first changes have no stable direction */
 #define NEWTON_FROM  2u  /* iterations without quasi-Newton steps */
 #define SEARCH_STEPS 8u  /* iterations that search for better bones of all vertices; later ones only of some */
@@ -93,6 +94,8 @@ static pelt_result step_below(px_solver *solver, double most, bool *taken) {
         px_fit_state_copy(fit, &fit->before, &fit->now);
         px_quasi_newton_restart(&solver->history);
     }
+    if (!*taken && !fit->kind->unconstrained && solver->ahead < AHEAD_LITTLE)
+        fit->rest_most = 0.5 * fit->rest_pull; /* the penalty on rest positions outweighs the gain */
     solver->ahead = *taken ? px_fmin(px_fmax(solver->ahead, 0.5) * 1.2, AHEAD_MAX) : solver->ahead * 0.5;
     solver->steps++;
     return PELT_OK;
@@ -194,8 +197,10 @@ pelt_result px_solver_move_bones(px_solver *solver, px_fit_state *spare, double 
 
 /* ---- Exchanging bones -------------------------------------------------------------------------------------- */
 
-#define EXCHANGE_STEPS 6u /* iterations with the added bones */
-#define REMOVALS       3u /* batches in which bones are removed, an iteration after each */
+#define EXCHANGE_STEPS 6u   /* iterations with the added bones */
+#define REMOVALS       3u   /* batches in which bones are removed, an iteration after each */
+#define LONG_TRIAL     20u  /* a trial of this many iterations or more ends after a quarter of them … */
+#define HOPELESS       1.03 /* … where the error is this many times that of the start */
 
 static pelt_result steps(px_solver *solver, uint32_t count) {
     for (uint32_t n = 0; n < count; n++)
@@ -235,13 +240,18 @@ pelt_result px_solver_exchange_bones(px_solver *solver, px_fit_state *spare, uin
                                      double expected) {
     px_fit *fit = solver->fit;
     bool fixed_rest = fit->fixed_rest;
+    double rest_most = fit->rest_most;
     px_fit_state_copy(fit, &fit->now, spare);
     fit->fixed_rest = true;
     pelt_result result = add_and_remove(solver, extra);
     fit->fixed_rest = fixed_rest;
+    fit->rest_most = rest_most;
     PX_TRY(result);
     px_solver_restart(solver);
-    PX_TRY(steps(solver, trial));
+    uint32_t quarter = trial < LONG_TRIAL ? 0 : trial / 4;
+    PX_TRY(steps(solver, quarter));
+    if (quarter == 0 || fit->now.objective < HOPELESS * HOPELESS * spare->objective)
+        PX_TRY(steps(solver, trial - quarter));
     if (!(fit->now.objective < expected)) {
         px_fit_state_copy(fit, spare, &fit->now);
         px_solver_restart(solver);
