@@ -10,6 +10,7 @@
  *   table.c     reports as aligned text
  *   picture.c   PNG images of pelt view
  *   page.c      HTML pages
+ *   mpi.c       several processes (mpi_none.c: one)
  *   help.c      help texts from the option tables; completion.c: shell completion; man.c: manual pages
  *   one file per verb
  */
@@ -62,6 +63,7 @@ typedef struct cli_verb {
     size_t settings_size; /* bytes of the struct that holds the values of the groups' options */
     const example *examples;
     size_t example_count;
+    bool grouped; /* runs as several processes (group.h) */
     bool utility; /* concerns the program itself: listed separately in the overview, has no --report */
     exit_code (*run)(cli_session *session, const void *settings, const char *const *args, size_t arg_count);
 } cli_verb;
@@ -146,10 +148,11 @@ struct cli_session {
     char **texts; /* [text_count] values of --settings */
     size_t text_count;
     pelt_context *context;
-    cli_json report;  /* written by --json; filled by every verb */
-    bool report_done; /* set by the verb when the report is to be written, also after an error */
-    FILE *out;        /* stream for text results; NULL when stdout carries JSON */
-    char **warnings;  /* [warning_count] all messages passed to warn, without duplicates */
+    const pelt_group *group; /* processes that share the work; NULL: one */
+    cli_json report;         /* written by --json; filled by every verb */
+    bool report_done;        /* set by the verb when the report is to be written, also after an error */
+    FILE *out;               /* stream for text results; NULL when stdout carries JSON */
+    char **warnings;         /* [warning_count] all messages passed to warn, without duplicates */
     size_t warning_count;
     size_t warnings_shown;        /* warnings [0, warnings_shown) are printed already */
     bool hold_warnings;           /* defer printing until show_warnings */

@@ -331,6 +331,7 @@ const cli_verb verb_compare = {
         "weights: the sum over joints (matched by name) of absolute differences, 0 to 2.",
     .groups = groups,
     .group_count = COUNT(groups),
+    .grouped = true,
     .settings_size = sizeof(compare_settings),
     .examples = examples,
     .example_count = COUNT(examples),

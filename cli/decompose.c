@@ -430,6 +430,7 @@ const cli_verb verb_decompose = {
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(decompose_settings),
+    .grouped = true,
     .examples = examples,
     .example_count = COUNT(examples),
     .run = run,

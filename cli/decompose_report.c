@@ -131,6 +131,10 @@ void decompose_json(cli_json *json, const decompose_work *w) {
         json_count(json, "negative_vertices", w->report.decompose.negative_count);
         json_real(json, "error_rms_fit", w->report.decompose.error_fit);
     }
+    if (w->session->group) {
+        json_count(json, "processes", w->report.decompose.process_count);
+        json_count(json, "bytes_per_iteration", w->report.decompose.iteration_bytes);
+    }
     report_errors(json, &w->whole);
     report_normals(json, &w->whole);
     json_count(json, "bytes_in", w->bytes_in);
@@ -198,6 +202,11 @@ static void report_table(const decompose_work *w) {
               r->iteration_count, w->seconds_write);
     if (w->settings->corrected.corrections > 0)
         table_row(&table, "", "corrections %.3f (%u rounds)", w->report.seconds_correct, w->report.round_count);
+    if (r->process_count > 1)
+        table_row(&table, "processes", "%u, which send %s an iteration", r->process_count,
+                  bytes_text(r->iteration_bytes));
+    else if (w->session->group)
+        table_row(&table, "processes", "every one of them did the whole work: see docs/cluster.md");
     table_row(&table, "memory", "%s", bytes_text(pelt_context_memory(w->session->context).peak));
     table_print(&table, w->session->common.quiet ? NULL : w->session->out, w->settings->output);
 }

@@ -1,5 +1,5 @@
 /* Entry point of pelt: exit codes, dispatch to verbs. The table of verbs is in cli.h. */
-#include "cli.h"
+#include "group.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -188,6 +188,7 @@ static exit_code make_context(cli_session *session) {
     desc.progress = terminal_progress;
     desc.progress_user = session;
     desc.cancel = cancel;
+    desc.group = session->group;
     pelt_result result = pelt_context_create(&desc, &session->context);
     if (result == PELT_OK)
         return EXIT_DONE;
@@ -211,6 +212,11 @@ static exit_code run_verb(cli_session *session, const char *const *args, size_t 
         return EXIT_DONE;
     }
     terminal_start(session);
+    if (session->group && !session->verb->grouped && !session->verb->utility)
+        return usage_error(
+            session,
+            "%s does not run as several processes; start it without mpirun, or several of them by 'pelt batch'",
+            session->verb->name);
     if ((code = check_files(session, rest)) != EXIT_DONE || (code = check_page(session)) != EXIT_DONE ||
         (code = make_context(session)) != EXIT_DONE)
         return code;
@@ -262,6 +268,7 @@ static exit_code close_stdout(const cli_session *session, exit_code code) {
 int main(int argc, char **argv) {
     cli_session session = {.out = stdout};
     px_program_begin(&argc, &argv);
+    session.group = group_begin(&argc, &argv);
     /* The first signal requests an orderly end, which removes unfinished files. */
     px_program_signals(EXIT_INTERRUPTED, EXIT_INPUT,
                        "pelt: an input became shorter while it was read; run again when it is complete\n");
@@ -279,5 +286,5 @@ int main(int argc, char **argv) {
     for (size_t t = 0; t < session.text_count; t++)
         free(session.texts[t]);
     free(session.texts);
-    return (int)code;
+    return (int)group_end(code);
 }

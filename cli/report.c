@@ -165,10 +165,11 @@ exit_code report_finish(cli_session *session, const void *settings, exit_code co
     const common_settings *common = &session->common;
     close_report(session, settings);
     exit_code written = EXIT_DONE;
-    if (common->json_path && session->report_done)
+    bool first = !session->group || session->group->rank == 0; /* of a group, one process writes */
+    if (common->json_path && session->report_done && first)
         written = json_write(session, &session->report, common->json_path);
     bool good = code == EXIT_DONE || code == EXIT_QUALITY; /* a missed quality target gets a page too */
-    if (common->page_path && good && written == EXIT_DONE)
+    if (common->page_path && good && written == EXIT_DONE && first)
         written = write_page(session);
     terminal_clear();
     while (session->kept_count > 0)

@@ -9,6 +9,8 @@ option(PELT_PNG "Pictures (libpng)" ON)
 option(PELT_DRACO "Read glTF files with KHR_draco_mesh_compression (libdraco, C++)" ON)
 option(PELT_MESHOPTIMIZER "Read glTF files with EXT_meshopt_compression (meshoptimizer)" ON)
 
+option(PELT_MPI "The program runs as several processes that share the work (Open MPI)" OFF)
+
 # pelt_find_library(SWITCH NAME PACKAGE): a library without a CMake package.
 macro(pelt_find_library switch name package)
     find_library(PELT_LIBRARY_${name} ${name})
@@ -44,6 +46,12 @@ endif()
 if(NOT WIN32) # whose threads are in its base library
     find_package(Threads REQUIRED)
     set(PELT_THREADS Threads::Threads)
+endif()
+if(PELT_MPI)
+    find_package(MPI COMPONENTS C)
+    if(NOT MPI_C_FOUND)
+        message(FATAL_ERROR "MPI is not here: run scripts/setup, install libopenmpi-dev and openmpi-bin, or build with -DPELT_MPI=OFF")
+    endif()
 endif()
 find_program(NODE node)
 if(NOT PELT_RUN_ONLY)

@@ -168,6 +168,23 @@ typedef void pelt_task_fn(void *task_user, uint32_t index);
  * all are done. Lets a host put Pelt's work on its own job system. */
 typedef void pelt_run_tasks_fn(void *user, uint32_t task_count, pelt_task_fn *task, void *task_user);
 
+/* Processes that work together (experimental; see group.h). The host implements the functions; all are called from the thread that
+ * called Pelt. A function that fails returns another result than PELT_OK, at best that of the process whose failure was the cause. */
+typedef struct pelt_group {
+    uint32_t rank; /* number of this process, 0 to size - 1 */
+    uint32_t size; /* number of processes, 1 to 65,536 */
+    /* Sends data [size] to another process; may return before it is received. */
+    pelt_result (*send)(void *user, uint32_t to, const void *data, size_t size);
+    /* Waits for data [size] from another process. What one process sends to another arrives in that order. Fails when a process
+     * called `abort`. */
+    pelt_result (*receive)(void *user, uint32_t from, void *data, size_t size);
+    /* This process failed: makes waiting and later calls of `receive` fail in all others. `text`: the message. */
+    void (*abort)(void *user, pelt_result result, const char *text);
+    /* The text that another process gave to `abort`; NULL: none did. */
+    const char *(*failure)(void *user);
+    void *user; /* first argument of the functions */
+} pelt_group;
+
 typedef struct pelt_context_desc {
     uint32_t cookie;              /* set by pelt_context_desc_default; do not change */
     pelt_resize_fn *resize;       /* NULL: the C library's heap */
@@ -182,6 +199,7 @@ typedef struct pelt_context_desc {
     void *progress_user;          /* first argument of progress */
     pelt_cancel_fn *cancel;       /* NULL (default): never */
     void *cancel_user;            /* first argument of cancel */
+    const pelt_group *group;      /* NULL (default): one process. Experimental. Copied */
 } pelt_context_desc;
 
 PELT_API const pelt_option_table *pelt_context_options(void);

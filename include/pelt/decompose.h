@@ -188,6 +188,9 @@ typedef struct pelt_decompose_report {
     uint32_t flat_count;  /* sma: triangles without area at rest, not counted in η */
     double error_weights; /* sma: E_rms of the first weights, which may be negative */
     uint32_t negative_count; /* sma: vertices whose weights were replaced by non-negative ones */
+    uint32_t
+        process_count; /* processes that the vertices were divided among (group.h); 1: every process had all of them */
+    uint64_t iteration_bytes; /* that all processes together sent in the last iteration */
 } pelt_decompose_report;
 
 /* Decomposes all clips of the model jointly, in place. Replaces rest pose, skeleton and skin, and makes one motion per clip

@@ -12,6 +12,7 @@
 #include <pelt/decompose_corrected.h>
 #include <pelt/edit.h>
 #include <pelt/eigenskin.h>
+#include <pelt/group.h>
 #include <pelt/helpers.h>
 #include <pelt/io.h>
 #include <pelt/jiggle.h>

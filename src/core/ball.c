@@ -7,6 +7,7 @@
  * point is the centre, by definition. That needs no tolerance and no special cases: degenerate subsets merely lose.
  */
 #include "core/ball.h"
+#include "core/group.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -246,4 +247,17 @@ pelt_result px_clip_ball(pelt_context *context, const pelt_clip *clip, pelt_ball
     if (frame)
         *frame = chosen;
     return result;
+}
+
+pelt_result px_clip_ball_shared(pelt_context *context, const pelt_clip *clip, pelt_ball *ball, uint32_t *frame) {
+    struct {
+        pelt_ball ball;
+        uint32_t frame;
+    } found = {.frame = 0};
+    if (pelt_group_rank(context) == 0)
+        PX_TRY(px_clip_ball(context, clip, &found.ball, &found.frame));
+    PX_TRY(pelt_group_broadcast(context, 0, &found, sizeof found));
+    *ball = found.ball;
+    *frame = found.frame;
+    return PELT_OK;
 }

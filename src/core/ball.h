@@ -11,5 +11,7 @@
  * frame is the RMS distance of its points from their mean; at most 64 frames are sampled. `frame`: out, the frame used;
  * may be NULL. Fails when a point is not finite. */
 pelt_result px_clip_ball(pelt_context *context, const pelt_clip *clip, pelt_ball *ball, uint32_t *frame);
+/* The same, found by process 0 for all processes of the group, which call it together. */
+pelt_result px_clip_ball_shared(pelt_context *context, const pelt_clip *clip, pelt_ball *ball, uint32_t *frame);
 
 #endif

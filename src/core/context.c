@@ -55,12 +55,19 @@ PX_DESC(context, options)
 pelt_result pelt_context_create(const pelt_context_desc *desc, pelt_context **out) {
     *out = NULL;
     PX_TAKE_DESC(NULL, context, desc, settings);
+    const pelt_group *group = settings.group;
+    if (group && (group->size < 1 || group->size > 65536 || group->rank >= group->size || !group->send ||
+                  !group->receive || !group->abort || !group->failure))
+        return PELT_ERROR_USAGE;
     if (!settings.resize)
         settings.resize = heap_resize;
     pelt_context *context = settings.resize(settings.resize_user, NULL, 0, sizeof *context);
     if (!context)
         return PELT_ERROR_MEMORY;
-    *context = (pelt_context){.desc = settings};
+    *context = (pelt_context){.desc = settings, .group = {.size = 1}};
+    if (group)
+        context->group = *group;
+    context->desc.group = NULL; /* the caller's struct may be gone */
     uint32_t cores = px_core_count();
     context->thread_count = settings.thread_count    ? settings.thread_count
                             : cores < PX_MAX_THREADS ? cores

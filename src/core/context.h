@@ -13,6 +13,9 @@ typedef struct px_pool px_pool;
 
 struct pelt_context {
     pelt_context_desc desc;
+    pelt_group group; /* size 1: none */
+    uint64_t sent;    /* bytes, by this process */
+    bool lost;        /* another process failed, or told that this one did: no more messages */
     uint32_t thread_count;
     px_pool *pool; /* created by the first parallel loop; NULL before */
     const char *subject;

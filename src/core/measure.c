@@ -5,6 +5,7 @@
  * added in order, so that the result does not depend on the number of threads.
  */
 #include "core/ball.h"
+#include "core/group.h"
 #include "core/mesh.h"
 #include "core/shading.h"
 
@@ -34,6 +35,8 @@ typedef struct comparison {
     const pelt_clip *a, *b;
     const pelt_mesh *mesh; /* or NULL */
     uint32_t point_count, frame_count;
+    size_t first_point; /* of this process */
+    size_t first_frame; /* likewise */
     double *mean;       /* [point][3] */
     frame_sums *frames; /* [frame] */
     uint32_t normal_count;
@@ -75,7 +78,7 @@ static pelt_result mean_block(void *user, size_t first, size_t count, size_t blo
     float *scratch = c->a->positions ? NULL : PX_ALLOC(c->context, float, 3 * count);
     if (!c->a->positions && !scratch)
         return PELT_ERROR_MEMORY;
-    pelt_result result = sum_over_time(c, (uint32_t)first, (uint32_t)count, scratch);
+    pelt_result result = sum_over_time(c, (uint32_t)(c->first_point + first), (uint32_t)count, scratch);
     px_free(c->context, scratch);
     return result;
 }
@@ -194,7 +197,8 @@ static pelt_result compare_block(void *user, size_t first, size_t count, size_t 
                  (!c->skinned || (s.skinned = PX_NEW(arena, float, PELT_NORMAL_RULES *point_floats))) &&
                  (!c->shading || ((s.shown = PX_NEW(arena, float, 3 * (size_t)c->mesh->vertex_count)) &&
                                   (s.sums = PX_NEW(arena, double, 3 * (size_t)c->shading->pieces.count))));
-    pelt_result result = ready ? compare_frames(c, (uint32_t)first, (uint32_t)count, &s) : PELT_ERROR_MEMORY;
+    pelt_result result =
+        ready ? compare_frames(c, (uint32_t)(c->first_frame + first), (uint32_t)count, &s) : PELT_ERROR_MEMORY;
     px_arena_destroy(arena);
     return result;
 }
@@ -292,12 +296,18 @@ static pelt_result compare(comparison *c, px_arena *arena, pelt_difference *diff
         return PELT_ERROR_MEMORY;
     PX_TRY(map_normals(c, arena));
     PX_TRY(map_shading(c, arena));
+    /* Each process of a group has its points of the mean, then its frames. */
+    px_leaves points = px_leaves_even(c->context, c->point_count), frames = px_leaves_even(c->context, c->frame_count);
+    c->first_point = px_leaves_first(&points);
+    c->first_frame = px_leaves_first(&frames);
     if (c->frame_count)
-        PX_TRY(px_parallel(c->context, "mean", c->point_count, MEAN_BLOCK, mean_block, c));
-    PX_TRY(px_parallel(c->context, "compare", c->frame_count, FRAME_BLOCK, compare_block, c));
+        PX_TRY(px_parallel(c->context, "mean", px_leaves_own(&points), MEAN_BLOCK, mean_block, c));
+    PX_TRY(px_leaves_gather(c->context, &points, c->mean, 3 * sizeof *c->mean));
+    PX_TRY(px_parallel(c->context, "compare", px_leaves_own(&frames), FRAME_BLOCK, compare_block, c));
+    PX_TRY(px_leaves_gather(c->context, &frames, c->frames, sizeof *c->frames));
     pelt_difference d = {.frame_count = c->frame_count, .point_count = c->point_count};
     if (c->frame_count > 0)
-        PX_TRY(px_clip_ball(c->context, c->a, &d.ball, &d.ball_frame));
+        PX_TRY(px_clip_ball_shared(c->context, c->a, &d.ball, &d.ball_frame));
     sum_up(c, &d, frame_rms);
     *difference = d;
     return PELT_OK;
@@ -320,7 +330,7 @@ pelt_result pelt_compare_clips(pelt_context *context, const pelt_clip *a, const 
                     .skinned = mesh ? skinned : NULL};
     pelt_result result = compare(&c, arena, difference, frame_rms);
     px_arena_destroy(arena);
-    return result;
+    return px_group_end(context, result);
 }
 
 /* ---- Weights ---------------------------------------------------------------------------------------------- */

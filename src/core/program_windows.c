@@ -1,7 +1,7 @@
 /* The platform layer of programs on Windows. */
 #include <windows.h>
 
-#include "core/platform.h"
+#include "core/child.h"
 
 #include <fcntl.h>
 #include <io.h>
@@ -98,4 +98,95 @@ bool px_page_open(const char *path) {
     wchar_t wide[PX_PATH_SIZE];
     return MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, wide, PX_PATH_SIZE) > 0 &&
            (intptr_t)ShellExecuteW(NULL, L"open", wide, NULL, NULL, SW_SHOWNORMAL) > 32;
+}
+
+bool px_program_path(char path[PX_PATH_SIZE]) {
+    wchar_t wide[PX_PATH_SIZE];
+    DWORD size = GetModuleFileNameW(NULL, wide, PX_PATH_SIZE);
+    return size > 0 && size < PX_PATH_SIZE &&
+           WideCharToMultiByte(CP_UTF8, 0, wide, -1, path, PX_PATH_SIZE, NULL, NULL) > 0;
+}
+
+void px_program_sleep(double seconds) {
+    Sleep((DWORD)(1000 * seconds));
+}
+
+/* ---- Children --------------------------------------------------------------------------------------------- */
+
+#define COMMAND_SIZE 32768 /* characters: the limit of CreateProcess */
+
+/* Appends an argument so that CommandLineToArgvW gives it back: quoted, backslashes before quotes doubled. */
+static bool add_argument(wchar_t *command, size_t *size, const char *argument) {
+    wchar_t wide[PX_PATH_SIZE];
+    if (MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, argument, -1, wide, PX_PATH_SIZE) <= 0 ||
+        *size + 2 * wcslen(wide) + 4 > COMMAND_SIZE)
+        return false;
+    command[(*size)++] = L'"';
+    for (const wchar_t *c = wide;; c++) {
+        size_t slashes = wcsspn(c, L"\\");
+        c += slashes;
+        for (size_t n = 0; n < (*c == 0 || *c == L'"' ? 2 * slashes : slashes) + (*c == L'"'); n++)
+            command[(*size)++] = L'\\';
+        if (*c == 0)
+            break;
+        command[(*size)++] = *c;
+    }
+    command[(*size)++] = L'"';
+    command[(*size)++] = L' ';
+    command[*size] = 0;
+    return true;
+}
+
+/* `without` is not used: variables of MPI have no meaning here. */
+bool px_child_start(px_child *child, const char *const *arguments, const char *output, const char *const *without) {
+    (void)without;
+    wchar_t path[PX_PATH_SIZE], *command = calloc(COMMAND_SIZE, sizeof *command);
+    size_t size = 0;
+    bool fits = command && MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, output, -1, path, PX_PATH_SIZE) > 0;
+    for (size_t a = 0; fits && arguments[a]; a++)
+        fits = add_argument(command, &size, arguments[a]);
+    SECURITY_ATTRIBUTES inherited = {.nLength = sizeof inherited, .bInheritHandle = TRUE};
+    HANDLE log =
+        fits ? CreateFileW(path, GENERIC_WRITE, FILE_SHARE_READ, &inherited, CREATE_ALWAYS, FILE_ATTRIBUTE_NORMAL, NULL)
+             : INVALID_HANDLE_VALUE;
+    HANDLE none = CreateFileW(L"NUL", GENERIC_READ, FILE_SHARE_READ, &inherited, OPEN_EXISTING, 0, NULL);
+    STARTUPINFOW start = {
+        .cb = sizeof start, .dwFlags = STARTF_USESTDHANDLES, .hStdInput = none, .hStdOutput = log, .hStdError = log};
+    PROCESS_INFORMATION made = {0};
+    *child = (px_child){0};
+    if (log != INVALID_HANDLE_VALUE &&
+        CreateProcessW(NULL, command, NULL, NULL, TRUE, CREATE_NEW_PROCESS_GROUP, NULL, NULL, &start, &made)) {
+        CloseHandle(made.hThread);
+        *child = (px_child){made.dwProcessId, (uint64_t)(uintptr_t)made.hProcess};
+    }
+    CloseHandle(log);
+    CloseHandle(none);
+    free(command);
+    return child->process != 0;
+}
+
+static double hundred_nanoseconds(FILETIME time) {
+    return (double)((uint64_t)time.dwHighDateTime << 32 | time.dwLowDateTime);
+}
+
+bool px_child_ended(px_child *child, int *code, double *seconds) {
+    HANDLE process = (HANDLE)(uintptr_t)child->handle;
+    DWORD exit_code;
+    FILETIME begin, end, kernel, user;
+    if (child->process == 0 || WaitForSingleObject(process, 0) != WAIT_OBJECT_0)
+        return false;
+    *code = GetExitCodeProcess(process, &exit_code) ? (int)exit_code : 1000;
+    *seconds = GetProcessTimes(process, &begin, &end, &kernel, &user)
+                   ? 1e-7 * (hundred_nanoseconds(kernel) + hundred_nanoseconds(user))
+                   : 0;
+    CloseHandle(process);
+    *child = (px_child){0};
+    return true;
+}
+
+void px_child_stop(const px_child *child, bool at_once) {
+    if (child->process && at_once)
+        TerminateProcess((HANDLE)(uintptr_t)child->handle, 1009);
+    else if (child->process)
+        GenerateConsoleCtrlEvent(CTRL_BREAK_EVENT, (DWORD)child->process);
 }

@@ -1,5 +1,5 @@
 /* Removal of the bone that explains least, and insertion of bones where the error is largest. */
-#include "decompose/fit.h"
+#include "decompose/divide.h"
 #include "numeric/simplex.h"
 
 #include <math.h>
@@ -64,18 +64,26 @@ static pelt_result worth_block(void *user, size_t first, size_t count, size_t bl
     return PELT_OK;
 }
 
-pelt_result px_fit_least_bone(px_fit *fit, uint32_t *least) {
-    size_t block = px_fit_block(fit), P = fit->bone_count;
-    PX_TRY(px_parallel(fit->context, NULL, fit->vertex_count, block, worth_block, fit));
-    for (size_t b = 1; b < px_block_count(fit->vertex_count, block); b++)
-        for (size_t j = 0; j < P; j++)
-            fit->slots[j] += fit->slots[b * P + j];
-    for (size_t i = 0; fit->lock_vertices && i < fit->vertex_count; i++)
+/* Number of locked vertices of each bone. */
+static pelt_result add_locks(void *user, size_t first, size_t count, double *values) {
+    const px_fit *fit = user;
+    for (size_t i = first; i < first + count; i++)
         for (size_t a = 0; fit->lock_vertices[i] && a < fit->now.counts[i]; a++)
-            fit->slots[fit->now.bones[i * fit->influence_count + a]] = INFINITY;
+            values[fit->now.bones[i * fit->influence_count + a]]++;
+    return PELT_OK;
+}
+
+pelt_result px_fit_least_bone(px_fit *fit, uint32_t *least) {
+    size_t P = fit->bone_count;
     *least = PELT_NONE;
+    PX_TRY(px_parallel(fit->context, NULL, fit->vertex_count, px_fit_block(fit), worth_block, fit));
+    PX_TRY(px_fit_sum_blocks(fit, fit->slots, P, fit->bone_sums));
+    double *locks = fit->bone_sums + fit->bone_capacity;
+    memset(locks, 0, P * sizeof *locks);
+    if (fit->lock_vertices)
+        PX_TRY(px_fit_sum(fit, P, add_locks, fit, locks));
     for (uint32_t j = 0; j < P; j++)
-        if (fit->slots[j] < (*least == PELT_NONE ? INFINITY : fit->slots[*least]))
+        if (locks[j] == 0 && fit->bone_sums[j] < (*least == PELT_NONE ? INFINITY : fit->bone_sums[*least]))
             *least = j;
     return PELT_OK;
 }
@@ -102,13 +110,17 @@ static void drop_influence(px_fit *fit, size_t i, uint16_t gone, uint16_t last, 
     fit->now.counts[i] = (uint8_t)kept;
 }
 
-/* The bone that shares most weight with `gone`: it takes over the vertices that followed `gone` alone. */
-static uint16_t find_heir(const px_fit *fit, uint16_t gone) {
+typedef struct removal {
+    const px_fit *fit;
+    uint16_t gone;
+} removal;
+
+/* Weight that each bone shares with the bone `gone`. */
+static pelt_result add_shared(void *user, size_t first, size_t count, double *shared) {
+    const px_fit *fit = ((const removal *)user)->fit;
+    uint16_t gone = ((const removal *)user)->gone;
     size_t K = fit->influence_count;
-    double *shared = fit->slots;
-    uint16_t heir = gone == 0;
-    memset(shared, 0, fit->bone_count * sizeof *shared);
-    for (size_t i = 0; i < fit->vertex_count; i++) {
+    for (size_t i = first; i < first + count; i++) {
         const uint16_t *bones = fit->now.bones + i * K;
         const double *weights = fit->now.weights + i * K;
         double own = 0;
@@ -117,15 +129,24 @@ static uint16_t find_heir(const px_fit *fit, uint16_t gone) {
         for (size_t a = 0; own > 0 && a < fit->now.counts[i]; a++)
             shared[bones[a]] += own * weights[a];
     }
-    for (uint16_t j = 0; j < fit->bone_count; j++)
-        if (j != gone && shared[j] > shared[heir])
-            heir = j;
-    return heir;
+    return PELT_OK;
 }
 
-void px_fit_remove_bone(px_fit *fit, uint32_t gone) {
+/* The bone that shares most weight with `gone`: it takes over the vertices that followed `gone` alone. */
+static pelt_result find_heir(const px_fit *fit, uint16_t gone, uint16_t *heir) {
+    const double *shared = fit->bone_sums;
+    PX_TRY(px_fit_sum(fit, fit->bone_count, add_shared, &(removal){fit, gone}, fit->bone_sums));
+    *heir = gone == 0;
+    for (uint16_t j = 0; j < fit->bone_count; j++)
+        if (j != gone && shared[j] > shared[*heir])
+            *heir = j;
+    return PELT_OK;
+}
+
+pelt_result px_fit_remove_bone(px_fit *fit, uint32_t gone) {
     size_t P = fit->bone_count, d = fit->dimension, last = P - 1;
-    uint16_t heir = find_heir(fit, (uint16_t)gone);
+    uint16_t heir;
+    PX_TRY(find_heir(fit, (uint16_t)gone, &heir));
     for (size_t i = 0; i < fit->vertex_count; i++)
         drop_influence(fit, i, (uint16_t)gone, (uint16_t)last, heir);
     memmove(fit->now.reduced + 4 * gone * d, fit->now.reduced + 4 * last * d, 4 * d * sizeof(double));
@@ -139,6 +160,7 @@ void px_fit_remove_bone(px_fit *fit, uint32_t gone) {
         memmove(fit->now.axes + 9 * gone, fit->now.axes + 9 * last, 9 * sizeof(double));
     fit->bone_count--;
     px_fit_gram(fit);
+    return PELT_OK;
 }
 
 /* ---- Adding ----------------------------------------------------------------------------------------------- */
@@ -151,57 +173,81 @@ static size_t main_bone(const px_fit *fit, size_t i) {
     return fit->now.bones[i * K + best];
 }
 
-/* Finds the bone whose territory (vertices where it has the largest weight) has the largest total residual. Returns the
- * vertex of that territory with the largest residual, PELT_NONE if there is none; *mean is the mean squared distance of
- * the territory from it. */
-static size_t find_worst(const px_fit *fit, double *territories, double *mean) {
-    size_t bone = 0, worst = PELT_NONE, count = 0;
-    memset(territories, 0, fit->bone_count * sizeof *territories);
-    for (size_t i = 0; i < fit->vertex_count; i++)
-        territories[main_bone(fit, i)] += px_fit_may_take(fit, i) ? fit->residuals[i] : 0;
+typedef struct territory {
+    const px_fit *fit;
+    size_t bone;
+    const double *place; /* rest position of its worst vertex */
+} territory;
+
+/* Residuals of the territory of each bone: the vertices where it has the largest weight. */
+static pelt_result add_territories(void *user, size_t first, size_t count, double *values) {
+    const px_fit *fit = user;
+    for (size_t i = first; i < first + count; i++)
+        values[main_bone(fit, i)] += px_fit_may_take(fit, i) ? fit->residuals[i] : 0;
+    return PELT_OK;
+}
+
+/* Squared distances of a territory from its worst vertex, and their number. */
+static pelt_result add_distances(void *user, size_t first, size_t count, double *values) {
+    const territory *t = user;
+    for (size_t i = first; i < first + count; i++)
+        if (main_bone(t->fit, i) == t->bone) {
+            values[0] += px_fit_distance2(t->fit, i, t->place);
+            values[1]++;
+        }
+    return PELT_OK;
+}
+
+/* Finds the bone whose territory has the largest total residual, and the vertex of that territory with the largest residual
+ * (vertex PELT_NONE: there is none); *mean is the mean squared distance of the territory from it. */
+static pelt_result find_worst(px_fit *fit, px_worst *worst, double *mean) {
+    const double *territories = fit->bone_sums;
+    size_t bone = 0;
+    double sums[2];
+    PX_TRY(px_fit_sum(fit, fit->bone_count, add_territories, fit, fit->bone_sums));
     for (size_t j = 1; j < fit->bone_count; j++)
         if (territories[j] > territories[bone])
             bone = j;
+    *worst = (px_worst){.vertex = PELT_NONE, .bone = bone};
     for (size_t i = 0; i < fit->vertex_count; i++)
         if (px_fit_may_take(fit, i) && main_bone(fit, i) == bone &&
-            (worst == PELT_NONE || fit->residuals[i] > fit->residuals[worst]))
-            worst = i;
-    *mean = 0;
-    if (worst == PELT_NONE)
-        return worst;
-    for (size_t i = 0; i < fit->vertex_count; i++)
-        if (main_bone(fit, i) == bone) {
-            *mean += px_fit_distance2(fit, i, worst);
-            count++;
+            (worst->vertex == PELT_NONE || fit->residuals[i] > worst->value)) {
+            *worst = (px_worst){.value = fit->residuals[i], .vertex = fit->first_vertex + i, .bone = bone};
+            memcpy(worst->rest, fit->now.rest + 3 * i, sizeof worst->rest);
         }
-    *mean /= (double)count;
-    return worst;
+    PX_TRY(px_fit_worst(fit, worst, 1));
+    PX_TRY(px_fit_sum(fit, 2, add_distances, &(territory){fit, bone, worst->rest}, sums));
+    *mean = sums[0] / sums[1];
+    return PELT_OK;
 }
 
 /* Adds a bone with the transform of the worst vertex's main bone and gives it the vertices around that vertex. Their
- * residuals become 0, so that the next bone starts elsewhere. Returns false if there is no vertex to take. */
-static bool split_territory(px_fit *fit) {
+ * residuals become 0, so that the next bone starts elsewhere. *more is false if there is no vertex to take. */
+static pelt_result split_territory(px_fit *fit, bool *more) {
     size_t P = fit->bone_count, K = fit->influence_count;
     assert(P < fit->bone_capacity);
+    px_worst worst;
     double mean;
-    size_t worst = find_worst(fit, fit->slots, &mean);
-    if (worst == PELT_NONE)
-        return false;
-    size_t from = main_bone(fit, worst);
-    px_fit_copy_bone(fit, from);
+    PX_TRY(find_worst(fit, &worst, &mean));
+    *more = worst.vertex != PELT_NONE;
+    if (!*more)
+        return PELT_OK;
+    px_fit_copy_bone(fit, (size_t)worst.bone);
     for (size_t i = 0; i < fit->vertex_count; i++)
-        if (px_fit_may_take(fit, i) && main_bone(fit, i) == from && px_fit_distance2(fit, i, worst) <= 0.5 * mean) {
+        if (px_fit_may_take(fit, i) && main_bone(fit, i) == worst.bone &&
+            px_fit_distance2(fit, i, worst.rest) <= 0.5 * mean) {
             fit->now.bones[i * K] = (uint16_t)P;
             fit->now.weights[i * K] = 1;
             fit->now.counts[i] = 1;
             fit->residuals[i] = 0;
         }
-    return true;
+    return PELT_OK;
 }
 
 pelt_result px_fit_add_bones(px_fit *fit, uint32_t count) {
-    for (uint32_t n = 0; n < count && split_territory(fit); n++)
-        ;
+    bool more = true;
+    for (uint32_t n = 0; n < count && more; n++)
+        PX_TRY(split_territory(fit, &more));
     PX_TRY(px_fit_moments(fit));
     PX_TRY(px_fit_transforms(fit));
     px_fit_gram(fit);

@@ -433,7 +433,7 @@ static pelt_result build_motions(build *b) {
     if (!s.locals || !s.globals || !s.palette || !s.off || !s.weighed)
         return PELT_ERROR_MEMORY;
     if (b->key_error > 0)
-        PX_TRY(px_fit_moments(fit));
+        PX_TRY(px_fit_scatter(fit));
     pelt_result result = fit_keys(b, &s);
     if (result == PELT_OK)
         px_arena_adopt(b->memory, b->key_memory);

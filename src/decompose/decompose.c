@@ -4,6 +4,7 @@
 #include "core/skin_parts.h"
 #include "decompose/build.h"
 #include "decompose/decomposer.h"
+#include "decompose/divide.h"
 #include "decompose/kinds.h"
 #include "decompose/neighbours.h"
 
@@ -93,8 +94,16 @@ static const px_decompose_method *const methods[] = {PX_DECOMPOSE_METHODS(ENTRY)
 
 /* ---- Input -------------------------------------------------------------------------------------------------- */
 
+/* Whether the processes of a group divide the vertices. What is not divided is done by every process, with the same result: rigs, method sma,
+ * regions and smoothing follow neighbours; reductions other than svd hold all frames. */
+static bool can_divide(const px_fit *fit, const pelt_decompose_desc *desc) {
+    return px_grouped(fit->context) && desc->method == PELT_DECOMPOSE_FESAM && !desc->rig && desc->smooth == 0 &&
+           desc->seed_method != PELT_SEED_REGIONS && desc->reduce == PELT_REDUCE_SVD;
+}
+
 /* Sets plan->classes and plan->points. */
-static pelt_result plan_classes(px_fit *fit, const pelt_mesh *mesh, px_gathered *plan) {
+static pelt_result plan_classes(px_fit *fit, const pelt_mesh *mesh, const pelt_decompose_desc *desc,
+                                px_gathered *plan) {
     plan->points = PX_NEW(fit->arena, uint32_t, mesh->weld.count);
     uint32_t *of = PX_NEW(fit->arena, uint32_t, mesh->vertex_count);
     uint32_t *numbers = PX_ALLOC(fit->context, uint32_t, mesh->weld.count); /* [class of the weld] its number here */
@@ -114,7 +123,7 @@ static pelt_result plan_classes(px_fit *fit, const pelt_mesh *mesh, px_gathered 
     px_free(fit->context, numbers);
     if (!ready)
         return PELT_ERROR_MEMORY;
-    fit->vertex_count = count;
+    px_fit_divide(fit, count, can_divide(fit, desc) && count > fit->row_count);
     return px_classes_make(fit->arena, mesh->vertex_count, count, of, &plan->classes);
 }
 
@@ -123,7 +132,7 @@ static pelt_result plan_classes(px_fit *fit, const pelt_mesh *mesh, px_gathered 
 static pelt_result plan_space(pelt_decomposer *d) {
     pelt_ball ball;
     uint32_t frame;
-    PX_TRY(px_clip_ball(d->fit.context, &d->model->clips[0], &ball, &frame));
+    PX_TRY(px_clip_ball_shared(d->fit.context, &d->model->clips[0], &ball, &frame));
     memcpy(d->plan.center, ball.center, sizeof d->plan.center);
     d->plan.radius = ball.radius;
     if (d->desc.rest_frame == 0)
@@ -166,13 +175,13 @@ static pelt_result keep_home(px_fit *fit) {
 
 static pelt_result gather_and_seed(pelt_decomposer *d) {
     px_fit *fit = &d->fit;
-    PX_TRY(plan_classes(fit, &d->model->mesh, &d->plan));
+    PX_TRY(plan_classes(fit, &d->model->mesh, &d->desc, &d->plan));
     PX_TRY(plan_space(d));
     double begin = px_seconds();
     uint32_t wanted = d->desc.bones;
     if (d->method->count_bones && !d->desc.rig)
         PX_TRY(d->method->count_bones(d, &wanted));
-    fit->bone_target = wanted < fit->vertex_count ? wanted : fit->vertex_count;
+    fit->bone_target = wanted < fit->total_count ? wanted : fit->total_count;
     fit->bone_capacity = fit->bone_target + (d->method->extra_bones ? d->method->extra_bones(d) : 0);
     PX_TRY(px_given_plan(&d->given, fit, &d->plan, d->model, &d->desc));
     PX_TRY(px_fit_state_make(fit, &fit->now));
@@ -266,7 +275,7 @@ pelt_result px_decomposer_create(pelt_context *context, pelt_model *model, const
         *out = d;
     else
         pelt_decomposer_destroy(d);
-    return result;
+    return px_group_end(context, result);
 }
 
 void pelt_decomposer_destroy(pelt_decomposer *d) {
@@ -287,8 +296,10 @@ pelt_result pelt_decomposer_step(pelt_decomposer *d, bool *done) {
     if (d->searched || n >= d->desc.iterations || !d->method->step)
         return PELT_OK;
     double start = px_seconds();
-    PX_TRY(px_progress(d->fit.context, "solve", n, d->desc.iterations));
-    PX_TRY(d->method->step(d));
+    pelt_result result = px_progress(d->fit.context, "solve", n, d->desc.iterations);
+    if (result == PELT_OK)
+        result = d->method->step(d);
+    PX_TRY(px_group_end(d->fit.context, result));
     d->errors[n] = (float)pelt_decomposer_error(d);
     d->report.iteration_count = n + 1;
     d->report.seconds_solve += px_seconds() - start;
@@ -331,10 +342,10 @@ static const void *keep(pelt_model *model, const void *data, size_t count, size_
     return copy && count > 0 ? memcpy(copy, data, count * size) : copy;
 }
 
-pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *report) {
+static pelt_result finish(pelt_decomposer *d, pelt_decompose_report *report) {
     PX_TRY(px_decomposer_settle(d));
     pelt_decompose_report r = d->report;
-    r.vertex_count = d->fit.vertex_count;
+    r.vertex_count = d->fit.total_count;
     r.bone_count = d->fit.bone_count;
     r.influence_count = d->fit.influence_count;
     r.dimension = d->fit.dimension;
@@ -349,6 +360,12 @@ pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *re
         return PELT_ERROR_MEMORY;
     if (!r.iteration_errors || !r.search_bones || !r.search_errors || !motions)
         return PELT_ERROR_MEMORY;
+    r.process_count = d->fit.leaves.divided ? pelt_group_size(d->fit.context) : 1;
+    double sent = (double)d->sent;
+    if (d->fit.leaves.divided)
+        PX_TRY(pelt_group_sum(d->fit.context, &sent, 1));
+    r.iteration_bytes = (uint64_t)sent;
+    PX_TRY(px_fit_unite(&d->fit));
     PX_TRY(px_fit_build(&d->fit, &d->plan, &d->given, &d->desc, d->model));
     for (uint32_t c = 0; c < d->model->clip_count; c++) {
         uint32_t m = d->given.kept && d->given.motions ? d->given.motions[c] : c;
@@ -368,6 +385,10 @@ pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *re
     if (report)
         *report = r;
     return PELT_OK;
+}
+
+pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *report) {
+    return px_group_end(d->fit.context, finish(d, report));
 }
 
 /* ---- Single call -------------------------------------------------------------------------------------------- */

@@ -23,6 +23,7 @@
 #define PELT_DECOMPOSE_FIT_H
 
 #include "core/core.h"
+#include "core/group.h"
 #include "numeric/numeric.h"
 #include <pelt/decompose.h>
 
@@ -44,7 +45,11 @@ typedef struct px_fit {
     pelt_context *context;
     px_arena *arena;
     const px_bone_kind *kind;
-    uint32_t vertex_count;    /* N, classes of mesh vertices */
+    uint32_t vertex_count;    /* N, classes of mesh vertices: those of this process (divide.h) */
+    uint32_t total_count;     /* those of all processes */
+    uint32_t first_vertex;    /* number of vertex 0 of this process */
+    uint32_t block_vertices;  /* see px_fit_block */
+    px_leaves leaves;         /* order of sums over vertices */
     uint32_t row_count;       /* 3F */
     uint32_t dimension;       /* d */
     uint32_t bone_count;      /* P, current */
@@ -82,6 +87,7 @@ typedef struct px_fit {
     double *pairs;       /* [bone l][10][pitch]: quadric of bone j in (x, y, z, 1) for vᵀ H_jl v; see px_fit_gram */
     double *squares;     /* [10][pitch]: the same for vᵀ H_jj v */
     double *slots;       /* [block][bone] scratch */
+    double *bone_sums;   /* [2][bone] scratch */
     double *block_objective;
 } px_fit;
 
@@ -93,6 +99,8 @@ pelt_result px_fit_products(const px_fit *fit, size_t first, size_t count, doubl
 pelt_result px_fit_products_of(const px_fit *fit, const uint32_t *vertices, size_t count, double *y);
 /* S and Q of the current rest pose and weights. */
 pelt_result px_fit_moments(px_fit *fit);
+/* S alone. */
+pelt_result px_fit_scatter(px_fit *fit);
 /* Improves the transforms for the current moments. The objective (plus the penalty on bones, if any) never rises. */
 pelt_result px_fit_transforms(px_fit *fit);
 /* H and pairs of the current transforms. */
@@ -119,7 +127,7 @@ pelt_result px_fit_assign(px_fit *fit);
  * current H. */
 pelt_result px_fit_least_bone(px_fit *fit, uint32_t *least);
 /* Removes a bone and renormalises the weights; the last bone takes its index. Updates H. */
-void px_fit_remove_bone(px_fit *fit, uint32_t gone);
+pelt_result px_fit_remove_bone(px_fit *fit, uint32_t gone);
 /* Adds a bone where the residuals are largest. Needs bone_count < bone_capacity. The objective may rise: the vertices
  * it takes follow it alone until the next px_fit_vertices. Adds none if every vertex is locked. */
 pelt_result px_fit_add_bone(px_fit *fit);
@@ -159,16 +167,16 @@ double px_fit_error(const px_fit *fit, double objective);
 
 #define PX_FIT_EXACT 1e-4 /* E_rms below which the error is rounding of single precision */
 
-/* Vertices per block of a parallel pass: at most 64 blocks, each with its own partial sum. */
+/* Vertices per block of a parallel pass. Each block has its own partial sum, a leaf is several blocks. */
 static inline size_t px_fit_block(const px_fit *fit) {
-    return px_max_size(512, ((size_t)fit->vertex_count + 63) / 64);
+    return fit->block_vertices;
 }
 
-/* Squared distance of two vertices in the rest pose. */
-static inline double px_fit_distance2(const px_fit *fit, size_t a, size_t b) {
+/* Squared distance of a vertex in the rest pose from a point. */
+static inline double px_fit_distance2(const px_fit *fit, size_t a, const double point[3]) {
     double sum = 0;
     for (size_t axis = 0; axis < 3; axis++) {
-        double difference = fit->now.rest[3 * a + axis] - fit->now.rest[3 * b + axis];
+        double difference = fit->now.rest[3 * a + axis] - point[axis];
         sum += difference * difference;
     }
     return sum;

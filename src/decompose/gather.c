@@ -78,19 +78,37 @@ static pelt_result read_frames(void *user, size_t first, size_t count, size_t bl
 
 pelt_result px_reduction_read(px_reduction *r, uint32_t first, uint32_t count, uint32_t frame, uint32_t frame_count,
                               double *out) {
-    reading job = {r, (r->sample ? r->sample : r->plan->points) + first, count, frame, out};
+    const uint32_t *points = r->plan->points + (r->whole ? 0 : r->fit->first_vertex);
+    reading job = {r, (r->sample ? r->sample : points) + first, count, frame, out};
     return px_parallel(r->fit->context, NULL, frame_count, FRAMES_PER_TASK, read_frames, &job);
 }
 
-pelt_result px_reduction_each_block(px_reduction *r, const char *phase, px_use_block_fn *use, void *user) {
-    uint32_t N = r->sample ? r->sample_count : r->fit->vertex_count;
-    for (uint32_t first = 0, count; first < N; first += count) {
-        count = (uint32_t)px_min_size(r->block_vertices, N - first);
-        PX_TRY(px_progress(r->fit->context, phase, first, N));
-        PX_TRY(px_reduction_read(r, first, count, 0, r->fit->row_count / 3, r->block));
-        PX_TRY(use(r, user, first, count));
+typedef struct reduction_sum {
+    px_reduction *r;
+    const char *phase;
+    px_add_block_fn *add;
+    void *user;
+} reduction_sum;
+
+static pelt_result add_leaf(void *user, size_t first, size_t count, double *values) {
+    const reduction_sum *sum = user;
+    px_reduction *r = sum->r;
+    const px_leaves *leaves = r->sample ? &r->sample_leaves : &r->fit->leaves;
+    size_t begin = r->sample ? 0 : r->fit->first_vertex, own = px_leaves_first(leaves);
+    for (size_t done = 0, some; done < count; done += some) {
+        some = px_min_size(r->block_vertices, count - done);
+        uint32_t vertex = (uint32_t)(first + done - begin);
+        PX_TRY(px_progress(r->fit->context, sum->phase, first + done - own, px_leaves_own(leaves)));
+        PX_TRY(px_reduction_read(r, vertex, (uint32_t)some, 0, r->fit->row_count / 3, r->block));
+        PX_TRY(sum->add(r, sum->user, vertex, (uint32_t)some, values));
     }
     return PELT_OK;
+}
+
+pelt_result px_reduction_sum(px_reduction *r, const char *phase, size_t width, px_add_block_fn *add, void *user,
+                             double *values) {
+    return px_leaves_sum(r->fit->context, r->sample ? &r->sample_leaves : &r->fit->leaves, width, add_leaf,
+                         &(reduction_sum){r, phase, add, user}, values);
 }
 
 /* ---- Coordinates ------------------------------------------------------------------------------------------ */
@@ -100,7 +118,7 @@ pelt_result px_reduction_each_block(px_reduction *r, const char *phase, px_use_b
 typedef struct projection {
     uint32_t first, count; /* vertices of the block */
     px_reduction *r;
-    double *outside; /* [task] sums of squares outside the subspace */
+    double *outside; /* [task] sums of squares outside the subspace, of the leaf */
 } projection;
 
 /* Stores coordinates as floats. Norms: squared length outside the subspace plus squared length of the rounded
@@ -146,22 +164,21 @@ static pelt_result project_some(void *user, size_t first, size_t count, size_t b
     return PELT_OK;
 }
 
-static pelt_result project_block(px_reduction *r, void *user, uint32_t first, uint32_t count) {
-    projection *job = user;
-    job->first = first;
-    job->count = count;
-    return px_parallel(r->fit->context, NULL, count, PROJECT_VERTICES, project_some, job);
+static pelt_result project_block(px_reduction *r, void *user, uint32_t first, uint32_t count, double *outside) {
+    (void)user;
+    projection job = {first, count, r, outside};
+    return px_parallel(r->fit->context, NULL, count, PROJECT_VERTICES, project_some, &job);
 }
 
 /* Computes coordinates and norms of all vertices. *outside: sum of squares outside the subspace. */
 static pelt_result project(px_reduction *r, double *outside) {
     size_t tasks = px_block_count(r->block_vertices, PROJECT_VERTICES);
-    projection job = {.r = r, .outside = PX_ALLOC(r->fit->context, double, tasks)};
-    pelt_result result = job.outside ? px_reduction_each_block(r, "project", project_block, &job) : PELT_ERROR_MEMORY;
+    double *sums = PX_ALLOC(r->fit->context, double, tasks);
+    pelt_result result = sums ? px_reduction_sum(r, "project", tasks, project_block, NULL, sums) : PELT_ERROR_MEMORY;
     *outside = 0;
     for (size_t t = 0; result == PELT_OK && t < tasks; t++)
-        *outside += job.outside[t];
-    px_free(r->fit->context, job.outside);
+        *outside += sums[t];
+    px_free(r->fit->context, sums);
     return result;
 }
 
@@ -178,9 +195,9 @@ static pelt_result find_basis(px_reduction *r, double *expected) {
     *expected = INFINITY;
     if (r->desc->reduce != PELT_REDUCE_SVD)
         return px_reduce_columns(r);
-    if (px_min_size(fit->row_count, fit->vertex_count) > EXACT_MOST)
+    if (px_min_size(fit->row_count, fit->total_count) > EXACT_MOST)
         return px_reduce_iterate(r);
-    if (fit->row_count > fit->vertex_count)
+    if (fit->row_count > fit->total_count)
         return px_reduce_vertices(r);
     size_t stride = px_sample_stride(fit);
     if (stride > 1)
@@ -244,7 +261,7 @@ pelt_result px_fit_gather(px_fit *fit, const pelt_clip *clips, const px_gathered
                           const pelt_decompose_desc *desc) {
     px_reduction r = {.fit = fit, .clips = clips, .plan = plan, .desc = desc};
     size_t vertices = px_min_size(px_max_size(PX_REDUCE_BLOCK / fit->row_count, 16), BLOCK_VERTICES);
-    r.block_vertices = (uint32_t)px_min_size(vertices, fit->vertex_count);
+    r.block_vertices = (uint32_t)px_min_size(vertices, fit->total_count);
     r.block = PX_ALLOC(fit->context, double, px_mul_size(r.block_vertices, fit->row_count));
     pelt_result result = r.block ? reduce(&r) : PELT_ERROR_MEMORY;
     px_free(fit->context, r.block);

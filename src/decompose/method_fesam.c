@@ -83,7 +83,7 @@ static uint32_t extra_bones(const pelt_decomposer *d) {
     uint32_t target = d->fit.bone_target, extra = (uint32_t)(EXCHANGE_SHARE * target + 0.5);
     if (extra < 2 && !d->fit.kind->unconstrained)
         return 0; /* a single bone is relocated */
-    return wanted ? (uint32_t)px_min_size(extra, d->fit.vertex_count - target) : 0;
+    return wanted ? (uint32_t)px_min_size(extra, d->fit.total_count - target) : 0;
 }
 
 /* Bones to exchange in late attempts: half as many as at first, one, and as many, in turns. The same number again
@@ -117,7 +117,10 @@ static pelt_result step(pelt_decomposer *d) {
         return px_solver_step_published(&d->solver);
     PX_TRY(move_bones(d));
     PX_TRY(exchange_bones(d));
-    return px_solver_step(&d->solver);
+    uint64_t before = pelt_group_sent(d->fit.context);
+    PX_TRY(px_solver_step(&d->solver));
+    d->sent = pelt_group_sent(d->fit.context) - before;
+    return PELT_OK;
 }
 
 /* ---- Final steps -------------------------------------------------------------------------------------------- */
@@ -136,7 +139,7 @@ static pelt_result settle(pelt_decomposer *d) {
         PX_TRY(thin ? px_solver_firm_thin(&d->solver) : px_solver_firm(&d->solver));
     if (d->desc.smooth > 0)
         PX_TRY(px_fit_smooth(&d->fit, &d->neighbours, &d->spare, d->desc.smooth));
-    double exact = 1e-6 * PX_FIT_EXACT * PX_FIT_EXACT * d->fit.vertex_count * d->fit.row_count;
+    double exact = 1e-6 * PX_FIT_EXACT * PX_FIT_EXACT * d->fit.total_count * d->fit.row_count;
     double cost = 1 + (thin ? THIN_COST : OUTSIDE_COST), most = px_fmax(d->fit.now.objective * cost * cost, exact);
     if (!firms || !unconstrained)
         return PELT_OK;

@@ -3,10 +3,12 @@
 #define MOMENT_BLOCK px_moment_block
 #include "decompose/moments_kernel.h"
 
+#include "decompose/divide.h"
+
 #include <math.h>
 
 double px_fit_error(const px_fit *fit, double objective) {
-    return 1000 * sqrt(px_fmax(objective, 0) / ((double)fit->vertex_count * fit->row_count));
+    return 1000 * sqrt(px_fmax(objective, 0) / ((double)fit->total_count * fit->row_count));
 }
 
 /* ---- Over vertices ---------------------------------------------------------------------------------------- */
@@ -57,17 +59,53 @@ void px_fit_by_bone(const px_fit *fit, size_t first, size_t count, uint32_t *inf
             influences[firsts[bones[i * K + a] + 1]++] = (uint32_t)(i * K + a);
 }
 
-pelt_result px_fit_moments(px_fit *fit) {
-    size_t P = fit->bone_count, N = fit->vertex_count, K = fit->influence_count;
-    uint32_t *influences = PX_ALLOC(fit->context, uint32_t, N * K + P + 2);
+typedef struct moment_sum {
+    const px_fit *fit;
+    size_t parts; /* see px_moment_pass */
+} moment_sum;
+
+/* Moments of vertices [first, first + count): S, then Q. */
+static pelt_result add_moments(void *user, size_t first, size_t count, double *values) {
+    const moment_sum *sum = user;
+    size_t P = sum->fit->bone_count, n = 4 * P, K = sum->fit->influence_count;
+    px_fit part = *sum->fit;
+    part.now.rest += 3 * first;
+    part.now.weights += first * K;
+    part.now.bones += first * K;
+    part.now.counts += first;
+    part.coords = sum->parts > 1 ? part.coords + first * part.dimension : NULL;
+    part.scatter = values;
+    part.cross = values + n * n;
+    uint32_t *influences = PX_ALLOC(part.context, uint32_t, count * K + P + 2);
     if (!influences)
         return PELT_ERROR_MEMORY;
-    px_fit_by_bone(fit, 0, N, influences, influences + N * K);
-    px_moment_pass pass = {fit, influences, influences + N * K, 1 + px_block_count(fit->dimension, PX_MOMENT_COLUMNS)};
+    px_fit_by_bone(&part, 0, count, influences, influences + count * K);
+    px_moment_pass pass = {&part, influences, influences + count * K, sum->parts};
     px_block_fn *body = PX_PASS_HERE(px_moment_block);
-    pelt_result result = px_parallel(fit->context, NULL, P * pass.parts, 1, body, &pass);
-    px_free(fit->context, influences);
+    pelt_result result = px_parallel(part.context, NULL, P * pass.parts, 1, body, &pass);
+    px_free(part.context, influences);
     return result;
+}
+
+static pelt_result moments(px_fit *fit, bool cross) {
+    size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, width = n * (n + (cross ? d : 0));
+    moment_sum sum = {fit, 1 + (cross ? px_block_count(d, PX_MOMENT_COLUMNS) : 0)};
+    double *values = PX_ALLOC(fit->context, double, width);
+    pelt_result result = values ? px_fit_sum(fit, width, add_moments, &sum, values) : PELT_ERROR_MEMORY;
+    if (result == PELT_OK)
+        memcpy(fit->scatter, values, n * n * sizeof *values);
+    if (result == PELT_OK && cross)
+        memcpy(fit->cross, values + n * n, n * d * sizeof *values);
+    px_free(fit->context, values);
+    return result;
+}
+
+pelt_result px_fit_moments(px_fit *fit) {
+    return moments(fit, true);
+}
+
+pelt_result px_fit_scatter(px_fit *fit) {
+    return moments(fit, false);
 }
 
 /* ---- Over bones ------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* Strengths of the penalties of pulls.h, and the rotations that bones are pulled to. */
 #include "decompose/pulls.h"
 #include "decompose/blocks.h"
+#include "decompose/divide.h"
 #include "decompose/kinds.h"
 
 #include <math.h>
@@ -17,13 +18,21 @@
 
 #define FRAMES_BLOCK 8u
 
-void px_pull_rest(px_fit *fit) {
-    double away = 0, size = 3 * (double)fit->vertex_count * REST_SIZE * REST_SIZE;
-    for (size_t e = 0; fit->home && e < 3 * (size_t)fit->vertex_count; e++) {
+/* Squared distances of the rest positions from `home`. */
+static pelt_result add_away(void *user, size_t first, size_t count, double *away) {
+    const px_fit *fit = user;
+    for (size_t e = 3 * first; e < 3 * (first + count); e++) {
         double off = fit->now.rest[e] - fit->home[e];
-        away += off * off;
+        *away += off * off;
     }
+    return PELT_OK;
+}
+
+pelt_result px_pull_rest(px_fit *fit) {
     double share = fit->rest_firm ? REST_SHARE_FIRM : fit->kind->unconstrained ? REST_SHARE : REST_SHARE_KIND;
+    double away = 0, size = 3 * (double)fit->total_count * REST_SIZE * REST_SIZE;
+    if (fit->home)
+        PX_TRY(px_fit_sum(fit, 1, add_away, fit, &away));
     if (!(fit->rest_pull > 0))
         fit->rest_pull = REST_SHARE * fit->row_count / 3; /* initial guess: displacement as large as the error of a
                                                            * frame */
@@ -35,6 +44,7 @@ void px_pull_rest(px_fit *fit) {
         fit->rest_pull = px_fmin(fit->rest_pull, fit->rest_most);
     if (fit->kind->unconstrained) /* whose quasi-Newton steps follow flat directions far */
         fit->rest_pull = px_fmax(fit->rest_pull, px_fmin(REST_FRAMES, REST_MOST * fit->now.objective / size));
+    return PELT_OK;
 }
 
 /* ---- Bones ------------------------------------------------------------------------------------------------ */

@@ -19,7 +19,7 @@
 #include "decompose/fit.h"
 
 /* Updates fit->rest_pull for the next step. */
-void px_pull_rest(px_fit *fit);
+pelt_result px_pull_rest(px_fit *fit);
 
 /* Nearest rotations of the bones in every frame, as `out` [4P][dimension] without translations; *away is Σ size_j² ·
  * ‖L_jk − R_jk‖². Affine bones only. Needs the moments. */

@@ -49,7 +49,7 @@ double px_orthonormalise(double *q, size_t count, size_t width, double *scratch)
 /* ---- Dimension -------------------------------------------------------------------------------------------- */
 
 double px_reduction_limit(const px_fit *fit, double error) {
-    return error * error * 1e-6 * (double)fit->vertex_count * (double)fit->row_count;
+    return error * error * 1e-6 * (double)fit->total_count * (double)fit->row_count;
 }
 
 /* The smallest dimension whose loss is at most `limit`. */
@@ -99,10 +99,10 @@ pelt_result px_reduction_dimension(const px_reduction *r, const double *values, 
 
 /* ---- Eigenvectors of A Aᵀ ----------------------------------------------------------------------------------- */
 
-static pelt_result add_rows(px_reduction *r, void *user, uint32_t first, uint32_t count) {
-    (void)first;
+static pelt_result add_rows(px_reduction *r, void *user, uint32_t first, uint32_t count, double *gram) {
+    (void)user, (void)first;
     size_t rows = r->fit->row_count;
-    return px_add_products(r->fit->context, px_matrix_in(r->block, rows, count), px_matrix_of(user, rows, rows));
+    return px_add_products(r->fit->context, px_matrix_in(r->block, rows, count), px_matrix_of(gram, rows, rows));
 }
 
 /* Sets fit->dimension and allocates fit->basis. */
@@ -159,9 +159,9 @@ pelt_result px_reduce_rows(px_reduction *r) {
     if (result == PELT_OK && cache && cache->gram)
         memcpy(gram, cache->gram, size * sizeof *gram);
     else if (result == PELT_OK) {
-        result = px_reduction_each_block(r, "reduce", add_rows, gram);
+        result = px_reduction_sum(r, "reduce", size, add_rows, NULL, gram);
         for (size_t e = 0; r->sample && e < size; e++)
-            gram[e] *= (double)fit->vertex_count / r->sample_count;
+            gram[e] *= (double)fit->total_count / r->sample_count;
         if (result == PELT_OK && cache &&
             !(cache->gram = px_cache_copy(fit->context, cache->gram, gram, size, sizeof *gram)))
             result = PELT_ERROR_MEMORY;

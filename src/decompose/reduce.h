@@ -15,6 +15,8 @@ typedef struct px_reduction {
     const pelt_decompose_desc *desc;
     const uint32_t *sample; /* [sample_count] points of the vertices to read, ascending; NULL: all of the plan */
     uint32_t sample_count;
+    px_leaves sample_leaves; /* order of sums over the sample */
+    bool whole;              /* px_reduction_read reads vertices of all processes, not only own ones */
     uint32_t block_vertices; /* vertices of a block with all frames: ≤ PX_REDUCE_BLOCK entries, but ≥ 16 vertices */
     double *block;           /* [row][block_vertices] */
 } px_reduction;
@@ -25,13 +27,15 @@ void *px_cache_copy(pelt_context *context, void *old, const void *data, size_t c
 #define PX_REDUCE_BLOCK ((size_t)2 << 20) /* doubles, 16 MB: inner products long enough for fast matrix products */
 
 /* Reads part of A into `out` [3 · frame_count][count]: rows of frames [frame, frame + frame_count), numbered over all
- * clips, columns of vertices [first, first + count) of the plan or the sample. Multithreaded. Fails at the first value that is not finite. */
+ * clips, columns of vertices [first, first + count): own ones (all if `whole`) or those of the sample. Multithreaded. Fails at the first value that is not finite. */
 pelt_result px_reduction_read(px_reduction *r, uint32_t first, uint32_t count, uint32_t frame, uint32_t frame_count,
                               double *out);
 
-/* Calls use(r, user, first, count) for each block of vertices; r->block then holds it with row pitch `count`. */
-typedef pelt_result px_use_block_fn(px_reduction *r, void *user, uint32_t first, uint32_t count);
-pelt_result px_reduction_each_block(px_reduction *r, const char *phase, px_use_block_fn *use, void *user);
+/* Sums over all vertices, or the sample, as px_leaves_sum: calls add(r, user, first, count, values) for each block of vertices;
+ * r->block then holds it with row pitch `count`. */
+typedef pelt_result px_add_block_fn(px_reduction *r, void *user, uint32_t first, uint32_t count, double *values);
+pelt_result px_reduction_sum(px_reduction *r, const char *phase, size_t width, px_add_block_fn *add, void *user,
+                             double *values);
 
 /* c [n][n] += a · aᵀ, lower triangle only; multithreaded. */
 pelt_result px_add_products(pelt_context *context, px_matrix a, px_matrix c);

@@ -184,9 +184,10 @@ static pelt_result find_directions(columns *c) {
 
 /* ---- Entry point --------------------------------------------------------------------------------------------- */
 
-static pelt_result copy_block(px_reduction *r, void *user, uint32_t first, uint32_t count) {
+static pelt_result copy_block(px_reduction *r, void *user, uint32_t first, uint32_t count, double *values) {
     columns *c = user;
     size_t rows = r->fit->row_count;
+    (void)values;
     for (size_t row = 0; row < rows; row++)
         for (size_t i = 0; i < count; i++)
             c->left[(first + i) * rows + row] = r->block[row * count + i];
@@ -214,7 +215,8 @@ static pelt_result reduce_columns(columns *c) {
     c->sums = powers && c->lengths ? PX_ALLOC(fit->context, double, px_mul_size(tasks, rows)) : NULL;
     if (!c->lengths || (powers && !c->sums))
         return PELT_ERROR_MEMORY;
-    PX_TRY(px_reduction_each_block(c->r, "reduce", copy_block, c));
+    double none;
+    PX_TRY(px_reduction_sum(c->r, "reduce", 1, copy_block, c, &none));
     PX_TRY(find_directions(c));
     fit->basis_error = basis_error(c);
     fit->dimension = (uint32_t)px_max_size(c->count, 1); /* all positions are zero: one zero direction */

@@ -33,6 +33,8 @@ typedef struct iteration {
     double *scratch; /* [width] */
     double total;    /* ‖A‖² */
     uint32_t count;  /* vertices of the current block */
+    double *
+        sums; /* of the current leaf: Q A Aᵀ [width][row]; in the last pass the Ritz matrix [width][width], then ‖A‖² */
     bool last;
 } iteration;
 
@@ -44,21 +46,37 @@ static pelt_result multiply_some(void *user, size_t first, size_t count, size_t 
               y = px_matrix_of(it->y + first * it->count, count, it->count);
     px_gemm(1, px_matrix_in(it->q + first * rows, count, rows), a, 0, y);
     if (!it->last)
-        px_gemm(1, y, px_transposed(a), 1, px_matrix_of(it->next + first * rows, count, rows));
+        px_gemm(1, y, px_transposed(a), 1, px_matrix_of(it->sums + first * rows, count, rows));
     return PELT_OK;
 }
 
-static pelt_result multiply(px_reduction *r, void *user, uint32_t first, uint32_t count) {
+static pelt_result multiply(px_reduction *r, void *user, uint32_t first, uint32_t count, double *sums) {
     (void)first;
     iteration *it = user;
     it->count = count;
+    it->sums = sums;
     PX_TRY(px_parallel(r->fit->context, NULL, it->width, TILE, multiply_some, it));
     if (!it->last)
         return PELT_OK;
     for (size_t e = 0; e < (size_t)r->fit->row_count * count; e++)
-        it->total += r->block[e] * r->block[e];
+        sums[it->width * it->width] += r->block[e] * r->block[e];
     return px_add_products(r->fit->context, px_matrix_in(it->y, it->width, count),
-                           px_matrix_of(it->ritz, it->width, it->width));
+                           px_matrix_of(sums, it->width, it->width));
+}
+
+/* A pass over the vertices. */
+static pelt_result multiply_all(iteration *it) {
+    size_t w = it->width;
+    if (!it->last)
+        return px_reduction_sum(it->r, "reduce", w * it->r->fit->row_count, multiply, it, it->next);
+    double *sums = PX_ALLOC(it->r->fit->context, double, w *w + 1);
+    pelt_result result = sums ? px_reduction_sum(it->r, "reduce", w * w + 1, multiply, it, sums) : PELT_ERROR_MEMORY;
+    if (result == PELT_OK) {
+        memcpy(it->ritz, sums, w * w * sizeof *sums);
+        it->total = sums[w * w];
+    }
+    px_free(it->r->fit->context, sums);
+    return result;
 }
 
 static pelt_result multiply_gram_some(void *user, size_t first, size_t count, size_t block) {
@@ -83,7 +101,7 @@ static pelt_result multiply_gram(iteration *it) {
 }
 
 static pelt_result pass(iteration *it) {
-    return it->gram ? multiply_gram(it) : px_reduction_each_block(it->r, "reduce", multiply, it);
+    return it->gram ? multiply_gram(it) : multiply_all(it);
 }
 
 /* SplitMix64 mapped to [-1, 1): deterministic start. */
@@ -208,7 +226,7 @@ static void free_arrays(const iteration *it) {
 
 pelt_result px_reduce_iterate(px_reduction *r) {
     iteration it = {.r = r};
-    it.most = px_min_size(MOST_WIDTH, px_min_size(r->fit->row_count, r->fit->vertex_count));
+    it.most = px_min_size(MOST_WIDTH, px_min_size(r->fit->row_count, r->fit->total_count));
     pelt_result result = iterate(&it);
     free_arrays(&it);
     return result;

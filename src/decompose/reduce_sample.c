@@ -13,9 +13,10 @@
 #define WORTH           0x1p34 /* multiplications of the whole Gram matrix: a second or less below */
 #define GAP_MOST        1.05   /* sum of squares lost on the second sample over that on the first */
 #define TILE            64u    /* vertices per task */
+#define LEAF_VERTICES   1024u  /* see core/group.h: few, because samples are small and every process should have some */
 
 size_t px_sample_stride(const px_fit *fit) {
-    size_t rows = fit->row_count, N = fit->vertex_count, stride = N / (SAMPLES_PER_ROW * rows);
+    size_t rows = fit->row_count, N = fit->total_count, stride = N / (SAMPLES_PER_ROW * rows);
     return stride > 1 && (double)rows * (double)rows * (double)N >= WORTH ? stride : 1;
 }
 
@@ -24,10 +25,11 @@ size_t px_sample_stride(const px_fit *fit) {
 static void take_sample(px_reduction *r, size_t stride, size_t shift, uint32_t *points) {
     r->sample = points;
     r->sample_count = 0;
-    for (size_t first = 0; first + stride <= r->fit->vertex_count; first += stride) {
+    for (size_t first = 0; first + stride <= r->fit->total_count; first += stride) {
         size_t place = (first * UINT64_C(0x9E3779B97F4A7C15) >> 32) % stride;
         points[r->sample_count++] = r->plan->points[first + (place + shift) % stride];
     }
+    r->sample_leaves = px_leaves_make(r->fit->context, r->sample_count, LEAF_VERTICES, r->fit->leaves.divided);
 }
 
 typedef struct loss {
@@ -56,28 +58,28 @@ static pelt_result measure_some(void *user, size_t first, size_t count, size_t b
     return PELT_OK;
 }
 
-static pelt_result measure_block(px_reduction *r, void *user, uint32_t first, uint32_t count) {
-    (void)first;
-    loss *l = user;
-    l->count = count;
-    return px_parallel(r->fit->context, NULL, count, TILE, measure_some, l);
+static pelt_result measure_block(px_reduction *r, void *user, uint32_t first, uint32_t count, double *sums) {
+    (void)user, (void)first;
+    loss l = {r, count, sums};
+    return px_parallel(r->fit->context, NULL, count, TILE, measure_some, &l);
 }
 
 /* Sums of squares of the sample: all, and outside the basis. */
 static pelt_result measure(px_reduction *r, double sums[2]) {
     size_t tasks = px_block_count(r->block_vertices, TILE);
-    loss l = {.r = r, .sums = PX_ALLOC(r->fit->context, double, 2 * tasks)};
-    pelt_result result = l.sums ? px_reduction_each_block(r, "reduce", measure_block, &l) : PELT_ERROR_MEMORY;
+    double *parts = PX_ALLOC(r->fit->context, double, 2 * tasks);
+    pelt_result result =
+        parts ? px_reduction_sum(r, "reduce", 2 * tasks, measure_block, NULL, parts) : PELT_ERROR_MEMORY;
     sums[0] = sums[1] = 0;
     for (size_t e = 0; result == PELT_OK && e < 2 * tasks; e++)
-        sums[e % 2] += l.sums[e];
-    px_free(r->fit->context, l.sums);
+        sums[e % 2] += parts[e];
+    px_free(r->fit->context, parts);
     return result;
 }
 
 pelt_result px_reduce_sample(px_reduction *r, size_t stride, double *expected) {
     double own[2] = {0}, other[2] = {0}, limit = px_reduction_limit(r->fit, px_reduction_epsilon(r));
-    uint32_t *points = PX_ALLOC(r->fit->context, uint32_t, r->fit->vertex_count / stride);
+    uint32_t *points = PX_ALLOC(r->fit->context, uint32_t, r->fit->total_count / stride);
     *expected = INFINITY;
     if (!points)
         return PELT_ERROR_MEMORY;

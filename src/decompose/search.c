@@ -83,7 +83,7 @@ static pelt_result try_bones(search *s, uint32_t bones, double *error) {
     *error = pelt_decomposer_error(d);
     note(s, bones, *error);
     s->rigid = d->shells.group_count;
-    s->all_rigid = d->shells.vertex_count == d->fit.vertex_count;
+    s->all_rigid = d->shells.vertex_count == d->fit.total_count;
     bool better = s->best_bones == 0 || bones > s->best_bones || reached(s, *error);
     pelt_decomposer *gone = d;
     if (better) {

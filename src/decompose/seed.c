@@ -4,13 +4,14 @@
  * A cluster is a fit with a single influence of weight 1 per vertex, so the fit's own steps apply. Only the assignment
  * differs: each vertex takes the bone with the smallest residual, regardless of connectivity.
  */
+#include "decompose/divide.h"
 #include "decompose/shells.h"
 
 #include <math.h>
 
 #define ROUNDS       3    /* Lloyd rounds after each split; more hardly change the final result */
 #define FINAL_ROUNDS 9    /* Lloyd rounds after the last split */
-#define SMALLEST     5u   /* fewest vertices of a cluster to split: one affine bone fits any four points exactly */
+#define SMALLEST     5.0  /* fewest vertices of a cluster to split: one affine bone fits any four points exactly */
 #define FLAT_PULL    1e-6 /* penalty towards rotations: fixes flat clusters along their normal and nothing else */
 
 /* ---- Lloyd rounds ----------------------------------------------------------------------------------------- */
@@ -46,12 +47,8 @@ static pelt_result assign_block(void *user, size_t first, size_t count, size_t b
 }
 
 pelt_result px_fit_assign(px_fit *fit) {
-    size_t block = px_fit_block(fit);
-    PX_TRY(px_parallel(fit->context, NULL, fit->vertex_count, block, assign_block, fit));
-    fit->now.objective = 0;
-    for (size_t b = 0; b < px_block_count(fit->vertex_count, block); b++)
-        fit->now.objective += fit->block_objective[b];
-    return PELT_OK;
+    PX_TRY(px_parallel(fit->context, NULL, fit->vertex_count, px_fit_block(fit), assign_block, fit));
+    return px_fit_sum_objective(fit);
 }
 
 static pelt_result lloyd(px_fit *fit, int rounds) {
@@ -69,34 +66,63 @@ static pelt_result lloyd(px_fit *fit, int rounds) {
 
 /* ---- Splitting -------------------------------------------------------------------------------------------- */
 
-typedef struct cluster {
-    double error;
-    uint32_t size, worst; /* worst: vertex with the largest residual */
-} cluster;
+typedef struct clusters {
+    px_worst *worst;   /* [bone] vertex with the largest residual */
+    double (*sums)[2]; /* [bone] sum of the residuals, number of vertices; both without locked vertices */
+} clusters;
 
-static void sum_clusters(const px_fit *fit, cluster *clusters) {
-    size_t K = fit->influence_count;
-    memset(clusters, 0, fit->bone_count * sizeof *clusters);
-    for (uint32_t i = 0; i < fit->vertex_count; i++) {
-        cluster *c = &clusters[fit->now.bones[i * K]];
+static pelt_result add_clusters(void *user, size_t first, size_t count, double *values) {
+    const px_fit *fit = user;
+    for (size_t i = first; i < first + count; i++) {
         if (fit->lock_vertices && fit->lock_vertices[i])
             continue;
-        if (c->size++ == 0 || fit->residuals[i] > fit->residuals[c->worst])
-            c->worst = i;
-        c->error += fit->residuals[i];
+        double *sum = values + 2 * (size_t)fit->now.bones[i * fit->influence_count];
+        sum[0] += fit->residuals[i];
+        sum[1]++;
     }
+    return PELT_OK;
+}
+
+static pelt_result sum_clusters(px_fit *fit, const clusters *c) {
+    for (size_t j = 0; j < fit->bone_count; j++)
+        c->worst[j] = (px_worst){.vertex = PELT_NONE};
+    for (size_t i = 0; i < fit->vertex_count; i++) {
+        px_worst *worst = &c->worst[fit->now.bones[i * fit->influence_count]];
+        if ((fit->lock_vertices && fit->lock_vertices[i]) ||
+            !(worst->vertex == PELT_NONE || fit->residuals[i] > worst->value))
+            continue;
+        *worst = (px_worst){.value = fit->residuals[i], .vertex = fit->first_vertex + i};
+        memcpy(worst->rest, fit->now.rest + 3 * i, sizeof worst->rest);
+    }
+    PX_TRY(px_fit_worst(fit, c->worst, fit->bone_count));
+    return px_fit_sum(fit, 2 * (size_t)fit->bone_count, add_clusters, fit, c->sums[0]);
+}
+
+typedef struct split {
+    px_fit *fit;
+    uint16_t from;
+    const double *place; /* rest position of the worst vertex */
+    double size;         /* vertices of the cluster */
+} split;
+
+static pelt_result add_distances(void *user, size_t first, size_t count, double *values) {
+    const split *s = user;
+    for (size_t i = first; i < first + count; i++)
+        if (s->fit->now.bones[i * s->fit->influence_count] == s->from)
+            *values += px_fit_distance2(s->fit, i, s->place) / s->size;
+    return PELT_OK;
 }
 
 /* Moves the vertices of cluster `from` near its worst vertex to bone `to`. */
-static void split_cluster(px_fit *fit, uint16_t from, const cluster *c, uint16_t to) {
+static pelt_result split_cluster(px_fit *fit, uint16_t from, const clusters *c, uint16_t to) {
     size_t K = fit->influence_count;
-    double mean = 0;
-    for (uint32_t i = 0; i < fit->vertex_count; i++)
-        if (fit->now.bones[i * K] == from)
-            mean += px_fit_distance2(fit, i, c->worst) / c->size;
-    for (uint32_t i = 0; i < fit->vertex_count; i++)
-        if (fit->now.bones[i * K] == from && px_fit_distance2(fit, i, c->worst) <= 0.5 * mean)
+    double mean;
+    split s = {fit, from, c->worst[from].rest, c->sums[from][1]};
+    PX_TRY(px_fit_sum(fit, 1, add_distances, &s, &mean));
+    for (size_t i = 0; i < fit->vertex_count; i++)
+        if (fit->now.bones[i * K] == from && px_fit_distance2(fit, i, s.place) <= 0.5 * mean)
             fit->now.bones[i * K] = to;
+    return PELT_OK;
 }
 
 /* Appends a bone with the transform of bone `from`. */
@@ -114,23 +140,23 @@ void px_fit_copy_bone(px_fit *fit, size_t from) {
     fit->bone_count++;
 }
 
-/* Splits up to `wanted` clusters, those with the largest error first. Returns the number of splits. */
-static uint32_t split_worst(px_fit *fit, cluster *clusters, uint32_t wanted) {
-    sum_clusters(fit, clusters);
-    uint32_t old_count = fit->bone_count, added = 0;
-    for (; added < wanted; added++) {
+/* Splits up to `wanted` clusters, those with the largest error first. */
+static pelt_result split_worst(px_fit *fit, const clusters *c, uint32_t wanted) {
+    PX_TRY(sum_clusters(fit, c));
+    uint32_t old_count = fit->bone_count;
+    for (uint32_t added = 0; added < wanted; added++) {
         uint32_t worst = PELT_NONE;
         for (uint32_t j = 0; j < old_count; j++)
-            if (clusters[j].size >= SMALLEST && clusters[j].error > 0 &&
-                (worst == PELT_NONE || clusters[j].error > clusters[worst].error))
+            if (c->sums[j][1] >= SMALLEST && c->sums[j][0] > 0 &&
+                (worst == PELT_NONE || c->sums[j][0] > c->sums[worst][0]))
                 worst = j;
         if (worst == PELT_NONE)
             break;
-        split_cluster(fit, (uint16_t)worst, &clusters[worst], (uint16_t)fit->bone_count);
+        PX_TRY(split_cluster(fit, (uint16_t)worst, c, (uint16_t)fit->bone_count));
         px_fit_copy_bone(fit, worst);
-        clusters[worst].error = 0;
+        c->sums[worst][0] = 0;
     }
-    return added;
+    return PELT_OK;
 }
 
 static void start_with_one(px_fit *fit) {
@@ -150,14 +176,12 @@ static void start_with_one(px_fit *fit) {
 /* The first `own` groups become clusters with locked vertices; all other vertices form one more cluster. */
 static pelt_result start_with_shells(px_fit *fit, const px_shells *shells, uint32_t own) {
     uint8_t *locks = PX_NEW(fit->arena, uint8_t, fit->vertex_count);
-    uint32_t most = 0;
+    uint32_t most = shells->vertex_count < fit->total_count ? own : own - 1; /* the last cluster may be empty */
     if (!locks)
         return PELT_ERROR_MEMORY;
     for (size_t i = 0; i < fit->vertex_count; i++) {
         locks[i] = shells->groups[i] < own;
-        uint32_t bone = locks[i] ? shells->groups[i] : own;
-        most = bone > most ? bone : most;
-        fit->now.bones[i * fit->influence_count] = (uint16_t)bone;
+        fit->now.bones[i * fit->influence_count] = (uint16_t)(locks[i] ? shells->groups[i] : own);
     }
     while (fit->bone_count <= most)
         px_fit_copy_bone(fit, 0);
@@ -171,23 +195,24 @@ pelt_result px_fit_seed(px_fit *fit, const px_shells *shells, uint32_t count) {
     start_with_one(fit);
     if (own > 0)
         PX_TRY(start_with_shells(fit, shells, own));
-    cluster *clusters = PX_ALLOC(fit->context, cluster, count);
-    if (!clusters)
-        return PELT_ERROR_MEMORY;
-    pelt_result result = lloyd(fit, 1);
+    clusters c = {PX_ALLOC(fit->context, px_worst, count), px_alloc(fit->context, count, sizeof *c.sums)};
+    pelt_result result = c.worst && c.sums ? lloyd(fit, 1) : PELT_ERROR_MEMORY;
     fit->bone_pull = FLAT_PULL;
     if (result == PELT_OK && own > 0)
         result = lloyd(fit, ROUNDS);
     while (result == PELT_OK && fit->bone_count < count && px_fit_error(fit, fit->now.objective) >= PX_FIT_EXACT) {
         uint32_t wanted = fit->bone_count < 6 ? 1 : fit->bone_count / 3;
-        uint32_t room = count - fit->bone_count;
-        if (split_worst(fit, clusters, wanted < room ? wanted : room) == 0)
+        uint32_t room = count - fit->bone_count, before = fit->bone_count;
+        result = split_worst(fit, &c, wanted < room ? wanted : room);
+        if (result == PELT_OK && fit->bone_count == before)
             break; /* no cluster can be split */
-        result = px_progress(fit->context, "seed", fit->bone_count, count);
+        if (result == PELT_OK)
+            result = px_progress(fit->context, "seed", fit->bone_count, count);
         if (result == PELT_OK)
             result = lloyd(fit, fit->bone_count == count ? FINAL_ROUNDS : ROUNDS);
     }
     fit->bone_pull = 0;
-    px_free(fit->context, clusters);
+    px_free(fit->context, c.sums);
+    px_free(fit->context, c.worst);
     return result;
 }

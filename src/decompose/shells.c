@@ -48,9 +48,9 @@ static int larger_first(const void *a, const void *b) {
 
 /* Connected components with union-find, then a counting sort of the vertices. Components of fewer than three vertices,
  * such as vertices without a triangle, are no shells. `connected` and `places` [vertex] are scratch. */
-static void find_shells(finding *f, const pelt_mesh *mesh, const pelt_vertex_classes *classes, uint32_t *connected,
-                        uint32_t *places) {
-    uint32_t N = f->fit->vertex_count, first = 0;
+static pelt_result find_shells(finding *f, px_arena *scratch, const pelt_mesh *mesh, const pelt_vertex_classes *classes,
+                               uint32_t *connected, uint32_t *places) {
+    uint32_t N = f->fit->total_count, first = 0, most = 0;
     for (uint32_t i = 0; i < N; i++)
         connected[i] = i;
     for (size_t t = 0; t < mesh->triangle_count; t++)
@@ -59,7 +59,9 @@ static void find_shells(finding *f, const pelt_mesh *mesh, const pelt_vertex_cla
                           pelt_vertex_class(classes, mesh->triangles[3 * t + c]));
     memset(places, 0, N * sizeof *places);
     for (uint32_t i = 0; i < N; i++)
-        places[px_group_of(connected, i)]++;
+        most += ++places[px_group_of(connected, i)] == 3;
+    if (!(f->shells = PX_NEW(scratch, shell, most)))
+        return PELT_ERROR_MEMORY;
     for (uint32_t i = 0; i < N; i++) { /* a root is the lowest vertex of its component */
         uint32_t count = places[i];
         if (px_group_of(connected, i) != i)
@@ -72,6 +74,7 @@ static void find_shells(finding *f, const pelt_mesh *mesh, const pelt_vertex_cla
     for (uint32_t i = 0; i < N; i++)
         f->members[places[px_group_of(connected, i)]++] = i;
     px_sort(f->shells, f->shell_count, sizeof *f->shells, larger_first);
+    return PELT_OK;
 }
 
 /* ---- Rigid motions ----------------------------------------------------------------------------------------- */
@@ -80,14 +83,14 @@ static void middle_of(const finding *f, const shell *s, const double *positions,
     for (size_t axis = 0; axis < 3; axis++) {
         middle[axis] = 0;
         for (uint32_t m = s->first; m < s->first + s->count; m++)
-            middle[axis] += positions[axis * f->fit->vertex_count + f->members[m]] / s->count;
+            middle[axis] += positions[axis * f->fit->total_count + f->members[m]] / s->count;
     }
 }
 
 /* Σ (y − at) (x − middle)ᵀ, x the rest positions and y `positions`. */
 static void covariance_of(const finding *f, const shell *s, const double *positions, const double at[3],
                           double out[9]) {
-    size_t N = f->fit->vertex_count;
+    size_t N = f->fit->total_count;
     memset(out, 0, 9 * sizeof *out);
     for (uint32_t m = s->first; m < s->first + s->count; m++)
         for (size_t e = 0; e < 9; e++)
@@ -97,7 +100,7 @@ static void covariance_of(const finding *f, const shell *s, const double *positi
 
 /* True if all vertices of a shell follow the motion of `leader` in this frame. */
 static bool follows(const finding *f, const shell *s, const shell *leader) {
-    size_t N = f->fit->vertex_count;
+    size_t N = f->fit->total_count;
     for (uint32_t m = s->first; m < s->first + s->count; m++) {
         uint32_t i = f->members[m];
         double distance2 = 0;
@@ -178,15 +181,15 @@ static void store_groups(const finding *f, px_shells *out) {
 
 static pelt_result find(finding *f, const pelt_model *input, const px_gathered *plan, uint32_t most, px_shells *out) {
     px_fit *fit = f->fit;
-    px_reduction r = {.fit = fit, .clips = input->clips, .plan = plan};
+    px_reduction r = {.fit = fit, .clips = input->clips, .plan = plan, .whole = true};
     uint32_t count = 0;
-    PX_TRY(px_reduction_read(&r, 0, fit->vertex_count, (uint32_t)(plan->rest_row / 3), 1, f->rest));
+    PX_TRY(px_reduction_read(&r, 0, fit->total_count, (uint32_t)(plan->rest_row / 3), 1, f->rest));
     for (uint32_t n = 0; n < f->shell_count; n++)
         start_shell(f, &f->shells[n]);
     for (uint32_t k = 0; k < fit->row_count / 3; k++) {
-        PX_TRY(px_reduction_read(&r, 0, fit->vertex_count, k, 1, f->frame));
+        PX_TRY(px_reduction_read(&r, 0, fit->total_count, k, 1, f->frame));
         count = use_frame(f, most);
-        if (count > most || 2 * (uint64_t)rigid_count(f) < fit->vertex_count)
+        if (count > most || 2 * (uint64_t)rigid_count(f) < fit->total_count)
             return PELT_OK;
     }
     out->group_count = count;
@@ -195,33 +198,58 @@ static pelt_result find(finding *f, const pelt_model *input, const px_gathered *
     return PELT_OK;
 }
 
-pelt_result px_shells_find(px_fit *fit, const pelt_model *input, const px_gathered *plan, uint32_t most,
-                           px_shells *out) {
-    size_t N = fit->vertex_count;
-    *out = (px_shells){.groups = PX_NEW(fit->arena, uint32_t, N)};
+/* out->groups [total_count] */
+static pelt_result find_all(px_fit *fit, const pelt_model *input, const px_gathered *plan, uint32_t most,
+                            px_shells *out) {
+    size_t N = fit->total_count;
     px_arena *scratch = px_arena_create(fit->context);
-    if (!scratch || !out->groups) {
-        px_arena_destroy(scratch);
+    if (!scratch)
         return PELT_ERROR_MEMORY;
-    }
-    memset(out->groups, 0xFF, N * sizeof *out->groups);
     finding f = {.fit = fit,
                  .members = PX_NEW(scratch, uint32_t, N),
-                 .shells = PX_NEW(scratch, shell, N / 3 + 1),
                  .leaders = PX_NEW(scratch, uint32_t, most),
                  .origins = PX_NEW(scratch, uint32_t, most),
                  .rest = PX_NEW(scratch, double, 3 * N),
                  .frame = PX_NEW(scratch, double, 3 * N)};
     uint32_t *connected = PX_NEW(scratch, uint32_t, N), *places = PX_NEW(scratch, uint32_t, N);
-    bool ready = f.members && f.shells && f.leaders && f.origins && f.rest && f.frame && connected && places;
-    if (ready)
-        find_shells(&f, &input->mesh, &plan->classes, connected, places);
-    pelt_result result = ready ? find(&f, input, plan, most, out) : PELT_ERROR_MEMORY;
+    bool ready = f.members && f.leaders && f.origins && f.rest && f.frame && connected && places;
+    pelt_result result =
+        ready ? find_shells(&f, scratch, &input->mesh, &plan->classes, connected, places) : PELT_ERROR_MEMORY;
+    if (result == PELT_OK)
+        result = find(&f, input, plan, most, out);
     px_arena_destroy(scratch);
     return result;
 }
 
+/* Process 0 finds the groups for all: shells are not divided as the vertices are. */
+pelt_result px_shells_find(px_fit *fit, const pelt_model *input, const px_gathered *plan, uint32_t most,
+                           px_shells *out) {
+    size_t N = fit->total_count;
+    *out = (px_shells){.groups = PX_NEW(fit->arena, uint32_t, fit->vertex_count)};
+    uint32_t *own = out->groups, *all = fit->leaves.divided ? PX_ALLOC(fit->context, uint32_t, N) : own;
+    pelt_result result = own && all ? PELT_OK : PELT_ERROR_MEMORY;
+    if (result == PELT_OK)
+        memset(all, 0xFF, N * sizeof *all);
+    out->groups = all;
+    if (result == PELT_OK && !(fit->leaves.divided && pelt_group_rank(fit->context) > 0))
+        result = find_all(fit, input, plan, most, out);
+    out->groups = own;
+    if (!fit->leaves.divided)
+        return result;
+    uint32_t counts[2] = {out->group_count, out->vertex_count};
+    if (result == PELT_OK)
+        result = pelt_group_broadcast(fit->context, 0, counts, sizeof counts);
+    if (result == PELT_OK)
+        result = pelt_group_broadcast(fit->context, 0, all, N * sizeof *all);
+    if (result == PELT_OK)
+        memcpy(own, all + fit->first_vertex, fit->vertex_count * sizeof *own);
+    out->group_count = counts[0];
+    out->vertex_count = counts[1];
+    px_free(fit->context, all);
+    return result;
+}
+
 uint32_t px_shells_bones(const px_fit *fit, const px_shells *shells, uint32_t count) {
-    bool rest = shells->vertex_count < fit->vertex_count;
+    bool rest = shells->vertex_count < fit->total_count;
     return shells->group_count + rest <= count ? shells->group_count : 0;
 }

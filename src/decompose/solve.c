@@ -77,7 +77,7 @@ static pelt_result vertices(px_solver *solver) {
 static pelt_result step_below(px_solver *solver, double most, bool *taken) {
     px_fit *fit = solver->fit;
     bool newton = fit->kind->unconstrained && !(fit->bone_pull > 0), advanced = false;
-    px_pull_rest(fit);
+    PX_TRY(px_pull_rest(fit));
     step_ahead(fit, newton || solver->steps < AHEAD_FROM ? 0 : solver->ahead);
     PX_TRY(px_fit_moments(fit));
     PX_TRY(px_fit_transforms(fit));
@@ -178,7 +178,7 @@ pelt_result px_solver_move_bones(px_solver *solver, px_fit_state *spare, double 
         PX_TRY(px_fit_least_bone(fit, &least));
         if (least == PELT_NONE)
             break;
-        px_fit_remove_bone(fit, least);
+        PX_TRY(px_fit_remove_bone(fit, least));
         PX_TRY(px_fit_vertices(fit, false));
         PX_TRY(px_fit_add_bone(fit));
         PX_TRY(px_fit_vertices(fit, false));
@@ -214,7 +214,7 @@ static pelt_result remove_least(px_solver *solver, uint32_t count) {
     for (uint32_t n = 0; n < count; n++) {
         uint32_t least;
         PX_TRY(px_fit_least_bone(fit, &least));
-        px_fit_remove_bone(fit, least == PELT_NONE ? fit->bone_count - 1 : least);
+        PX_TRY(px_fit_remove_bone(fit, least == PELT_NONE ? fit->bone_count - 1 : least));
     }
     PX_TRY(px_fit_measure(fit));
     px_solver_restart(solver);

@@ -42,9 +42,10 @@ pelt_result px_fit_make_moments(px_fit *fit) {
     fit->pairs = PX_NEW(fit->arena, double, 10 * px_fit_pitch(fit->bone_capacity) * fit->bone_capacity);
     fit->squares = PX_NEW(fit->arena, double, 10 * px_fit_pitch(fit->bone_capacity));
     fit->slots = PX_NEW(fit->arena, double, blocks * fit->bone_capacity);
+    fit->bone_sums = PX_NEW(fit->arena, double, 2 * (size_t)fit->bone_capacity);
     fit->block_objective = PX_NEW(fit->arena, double, blocks);
     return fit->quiet && fit->residuals && fit->scatter && fit->cross && fit->gram && fit->blocks && fit->pairs &&
-                   fit->squares && fit->slots && fit->block_objective
+                   fit->squares && fit->slots && fit->bone_sums && fit->block_objective
                ? PELT_OK
                : PELT_ERROR_MEMORY;
 }

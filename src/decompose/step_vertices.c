@@ -3,17 +3,14 @@
 #define VERTEX_BLOCK px_vertex_block
 #include "decompose/vertex_kernel.h"
 
+#include "decompose/divide.h"
 #include "decompose/kinds.h"
 
 static pelt_result run(px_vertex_pass pass) {
     px_fit *fit = pass.fit;
-    size_t block = px_fit_block(fit);
     px_block_fn *body = PX_PASS_HERE(px_vertex_block);
-    PX_TRY(px_parallel(fit->context, NULL, fit->vertex_count, block, body, &pass));
-    fit->now.objective = 0;
-    for (size_t b = 0; b < px_block_count(fit->vertex_count, block); b++)
-        fit->now.objective += fit->block_objective[b];
-    return PELT_OK;
+    PX_TRY(px_parallel(fit->context, NULL, fit->vertex_count, px_fit_block(fit), body, &pass));
+    return px_fit_sum_objective(fit);
 }
 
 pelt_result px_fit_vertices(px_fit *fit, bool rest) {

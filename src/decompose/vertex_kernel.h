@@ -550,12 +550,12 @@ static bool is_due(const px_vertex_pass *p, size_t i) {
     const px_fit *fit = p->fit;
     if (p->measure || p->all || fit->lock_weights)
         return !p->measure;
-    double mean = fit->now.objective / fit->vertex_count, residual = fit->residuals[i];
+    double mean = fit->now.objective / fit->total_count, residual = fit->residuals[i];
     uint32_t rarely = !fit->kind->unconstrained          ? 1
                       : residual < TINY_RESIDUAL * mean  ? 4
                       : residual < SMALL_RESIDUAL * mean ? 2
                                                          : 1;
-    return (i + p->turn) % (fit->quiet[i] < QUIET_SEARCHES ? rarely : rarely * SEARCH_EVERY) == 0;
+    return (fit->first_vertex + i + p->turn) % (fit->quiet[i] < QUIET_SEARCHES ? rarely : rarely * SEARCH_EVERY) == 0;
 }
 
 pelt_result VERTEX_BLOCK(void *user, size_t first, size_t count, size_t block) {

@@ -1,4 +1,5 @@
 /* Writes a model to one file or to a sequence of files; either all files appear or none. */
+#include "core/group.h"
 #include "io/precision.h"
 
 #define FIELD(name) PELT_FIELD(pelt_save_desc, name)
@@ -135,7 +136,7 @@ static pelt_result write_model(const px_write *write) {
 
 /* Executes writes [write_count] with the output of the first, then commits or aborts it: all files appear or none.
  * writes->output NULL: out of memory. */
-static pelt_result save(const px_write *writes, uint32_t write_count) {
+static pelt_result write_all(const px_write *writes, uint32_t write_count) {
     px_output *output = writes->output;
     if (!output)
         return PELT_ERROR_MEMORY;
@@ -151,6 +152,17 @@ static pelt_result save(const px_write *writes, uint32_t write_count) {
         px_output_abort(output);
     px_subject(writes->context, previous);
     return result;
+}
+
+/* Of a group, process 0 writes; the others wait for it. */
+static pelt_result save(const px_write *writes, uint32_t write_count) {
+    pelt_context *context = writes->context;
+    if (pelt_group_rank(context) == 0 || writes->in_memory)
+        return writes->in_memory ? write_all(writes, write_count)
+                                 : pelt_group_agree(context, write_all(writes, write_count));
+    if (writes->output)
+        px_output_abort(writes->output);
+    return pelt_group_agree(context, writes->output ? PELT_OK : PELT_ERROR_MEMORY);
 }
 
 pelt_result pelt_save(pelt_context *context, const pelt_model *model, const char *path, const pelt_save_desc *desc) {

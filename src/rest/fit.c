@@ -12,6 +12,7 @@
  * vertices. For long animations of large meshes only evenly spaced frames are used (TARGETS_MOST).
  */
 #include "core/direction.h"
+#include "core/group.h"
 #include "core/shading.h"
 #include "rest/rest.h"
 
@@ -44,7 +45,8 @@ typedef struct fit {
     pelt_affine *palettes; /* [frame][bone] */
     targets targets;
     bool robust;
-    double *sums; /* [vertex] remaining error of its normal: sum over frames of squared angles */
+    px_leaves share; /* vertices of this process */
+    double *sums;    /* [vertex] remaining error of its normal: sum over frames of squared angles */
 } fit;
 
 /* ---- Frames ------------------------------------------------------------------------------------------------ */
@@ -224,16 +226,19 @@ static pelt_result fit_vertices(void *user, size_t first, size_t count, size_t b
 
 /* ---- All of them ------------------------------------------------------------------------------------------- */
 
-/* Fits all vertices, in ranges of `most`. */
+/* Fits all vertices, each process of a group its share, in ranges of `most`. */
 static pelt_result fit_all(fit *f, size_t most) {
-    uint32_t count = f->job->source->vertex_count;
-    for (size_t first = 0; first < count; first += most) {
+    const px_leaves *share = &f->share;
+    for (size_t first = px_leaves_first(share), end = first + px_leaves_own(share); first < end; first += most) {
         f->targets.first = (uint32_t)first;
-        f->targets.count = (uint32_t)px_min_size(most, count - first);
+        f->targets.count = (uint32_t)px_min_size(most, end - first);
         PX_TRY(px_parallel(f->context, "normals", f->frame_count, FRAME_BLOCK, read_frames, f));
         PX_TRY(px_parallel(f->context, "normals", f->targets.count, VERTEX_BLOCK, fit_vertices, f));
     }
-    return PELT_OK;
+    if (f->targets.tangents)
+        PX_TRY(px_leaves_gather(f->context, share, f->job->tangents, 4 * sizeof(float)));
+    PX_TRY(px_leaves_gather(f->context, share, f->job->normals, 3 * sizeof(float)));
+    return px_leaves_gather(f->context, share, f->sums, sizeof *f->sums);
 }
 
 static pelt_result run(fit *f) {
@@ -241,7 +246,9 @@ static pelt_result run(fit *f) {
     const pelt_mesh *mesh = job->source;
     bool tangents = job->tangents && mesh->tangents;
     size_t bytes = px_mul_size(f->frame_count, (tangents ? 6 : 3) * sizeof(float)), count = mesh->vertex_count;
-    size_t most = px_min_size(px_max_size(TARGET_BYTES / px_max_size(bytes, 1), VERTEX_BLOCK), count);
+    f->share = px_leaves_even(f->context, count);
+    size_t most =
+        px_min_size(px_max_size(TARGET_BYTES / px_max_size(bytes, 1), VERTEX_BLOCK), px_leaves_own(&f->share));
     PX_TRY(px_shading_make(f->scratch, mesh, &f->shading));
     PX_TRY(pose(f));
     f->targets.normals = PX_NEW(f->scratch, float, px_mul_size(3 * most, f->frame_count));
@@ -274,5 +281,5 @@ pelt_result px_fit_normals(pelt_context *context, const px_normal_fit *job) {
     f.scratch = px_arena_create(context);
     pelt_result result = f.scratch ? run(&f) : PELT_ERROR_MEMORY;
     px_arena_destroy(f.scratch);
-    return result;
+    return px_group_end(context, result);
 }
