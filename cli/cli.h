@@ -86,6 +86,7 @@ typedef struct cli_verb {
     X(compare)                                                                                                         \
     X(collide)                                                                                                         \
     X(study)                                                                                                           \
+    X(batch)                                                                                                           \
     X(view)                                                                                                            \
     X(studio)                                                                                                          \
     X(help)                                                                                                            \

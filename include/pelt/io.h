@@ -221,6 +221,30 @@ typedef pelt_result pelt_setting_fn(void *user, const char *name, const char *va
  * the program have. Calls `each` for the verb, if the file names one, then for every member that is not null, in order. */
 PELT_API pelt_result pelt_settings_load(pelt_context *context, const char *path, pelt_setting_fn *each, void *user);
 
+/* ---- Lists of commands (experimental) ------------------------------------------------------------------------ */
+
+/* One command of a list. */
+typedef struct pelt_job {
+    const char *name;             /* unique in the list: letters, digits, '.', '_' and '-' */
+    const char *const *arguments; /* [argument_count] the verb, its files and options */
+    uint32_t argument_count;      /* at least 1 */
+    double time_limit;            /* seconds; 0: none */
+} pelt_job;
+
+/* A list of commands; see docs/cluster.md for the file. */
+typedef struct pelt_job_list {
+    const pelt_job *jobs; /* [job_count] */
+    uint32_t job_count;   /* at least 1 */
+    void *memory;         /* private */
+} pelt_job_list;
+
+/* Reads a list. On failure it is empty. Free it by pelt_jobs_free. */
+PELT_API PELT_EXPERIMENTAL pelt_result pelt_jobs_load(pelt_context *context, const char *path, pelt_job_list *list);
+/* Frees a list; an empty one is allowed. */
+PELT_API PELT_EXPERIMENTAL void pelt_jobs_free(pelt_job_list *list);
+/* A number that changes when the content of an input does: a file, a folder or a pattern of a sequence. Not for secrets. */
+PELT_API PELT_EXPERIMENTAL pelt_result pelt_input_digest(pelt_context *context, const char *path, uint64_t digest[2]);
+
 #ifdef __cplusplus
 }
 #endif
