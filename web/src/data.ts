@@ -66,6 +66,8 @@ export class Clip {
 export interface Voxels {
     centers: Float32Array;
     size: number;
+    /** [3][3] directions of the sides; default: x, y, z. */
+    axes?: ArrayLike<number>;
 }
 
 export interface Lattice {

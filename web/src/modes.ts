@@ -13,7 +13,8 @@ export type ModeName =
     | "displacement"
     | "error"
     | "shading"
-    | "light";
+    | "light"
+    | "values";
 
 /** Degrees at the top of the scale of shading errors. */
 const SHADING_SCALE = 30;
@@ -23,6 +24,16 @@ export interface Legend {
     map: ColorMap;
     /** Texts from left to right, evenly spread. */
     ticks: string[];
+}
+
+/** Values of vertices that a panel shows: what is painted, distances. */
+export interface Values {
+    title: string;
+    /** [vertex] NaN: none. */
+    data: ArrayLike<number>;
+    /** Values at the ends of the colour scale. */
+    low: number;
+    high: number;
 }
 
 /** Inputs of the modes. */
@@ -41,6 +52,7 @@ export interface ModeInput {
     /** The distances at the top of the colour scales. */
     displacementScale: number;
     errorScale: number;
+    values: Values | undefined;
     format(value: number): string;
 }
 
@@ -193,6 +205,20 @@ export const MODES: Mode[] = [
             map: HEAT,
             ticks: ["0°", `${SHADING_SCALE / 2}°`, `≥ ${SHADING_SCALE}°`],
         }),
+    },
+    {
+        name: "values",
+        label: "Values",
+        key: "j",
+        paint: ({ values }, colors) => {
+            const { data, low, high } = values ?? { data: [], low: 0, high: 1 };
+            paintEach(colors, () => CLAY);
+            for (let i = 0; i < data.length; i++) if (!Number.isNaN(data[i])) HEAT.put((data[i] - low) / (high - low), colors, i);
+        },
+        legend: ({ values, format }) => {
+            const { title, low, high } = values ?? { title: "", low: 0, high: 1 };
+            return { title, map: HEAT, ticks: [low, (low + high) / 2, high].map(format) };
+        },
     },
     {
         name: "light",

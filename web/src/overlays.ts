@@ -90,11 +90,12 @@ class Skeleton {
     }
 }
 
-function drawVoxels({ centers, size }: Voxels): InstancedMesh {
+function drawVoxels({ centers, size, axes }: Voxels): InstancedMesh {
     const count = centers.length / 3;
     const material = new MeshLambertMaterial({ color: 0x7aa7d9, transparent: true, opacity: 0.35, depthWrite: false });
     const mesh = new InstancedMesh(new BoxGeometry(0.92 * size, 0.92 * size, 0.92 * size), material, count);
     const matrix = new Matrix4();
+    if (axes) matrix.makeBasis(...([0, 3, 6].map((a) => new Vector3(axes[a], axes[a + 1], axes[a + 2])) as [Vector3, Vector3, Vector3]));
     for (let v = 0; v < count; v++)
         mesh.setMatrixAt(v, matrix.setPosition(centers[3 * v], centers[3 * v + 1], centers[3 * v + 2]));
     mesh.frustumCulled = false;
@@ -103,11 +104,11 @@ function drawVoxels({ centers, size }: Voxels): InstancedMesh {
 
 export class Overlays {
     readonly skeleton: Skeleton;
-    readonly voxels: InstancedMesh | undefined;
+    voxels: InstancedMesh | undefined;
     readonly lattice: LatticeLines | undefined;
     readonly mark: Mesh;
 
-    constructor(parent: Group, model: Model, size: number, voxels?: Voxels, lattice?: Lattice) {
+    constructor(private readonly parent: Group, model: Model, size: number, voxels?: Voxels, lattice?: Lattice) {
         parent.clear();
         this.skeleton = new Skeleton(model, size * 0.006);
         this.voxels = voxels && drawVoxels(voxels);
@@ -120,6 +121,13 @@ export class Overlays {
         this.mark.visible = false;
         parent.add(this.skeleton.group, this.mark);
         for (const object of [this.voxels, this.lattice?.lines]) if (object) parent.add(object);
+    }
+
+    setVoxels(voxels: Voxels | undefined): void {
+        if (this.voxels) this.parent.remove(this.voxels);
+        this.voxels?.geometry.dispose();
+        this.voxels = voxels && drawVoxels(voxels);
+        if (this.voxels) this.parent.add(this.voxels);
     }
 
     /** Moves the marker to a vertex; −1 hides it. */

@@ -56,6 +56,10 @@ export class Store {
         this.listeners.push({ keys, call });
     }
 
+    off(call: () => void): void {
+        this.listeners = this.listeners.filter((listener) => listener.call !== call);
+    }
+
     set(patch: Partial<State>): void {
         const changed = (Object.keys(patch) as Key[]).filter((key) => this.state[key] !== patch[key]);
         if (changed.length === 0) return;

@@ -2,6 +2,7 @@
 import type { AnimationClip } from "three";
 import type { Clip, PageData } from "./data";
 import { loadModel, type Model } from "./model";
+import type { Values } from "./modes";
 import { type Moment, Poser } from "./pose";
 
 /** Something to play: a clip of the source, a motion of the model, or both together. */
@@ -52,6 +53,8 @@ export class Subject {
     readonly poser: Poser;
     readonly animations: Animation[];
     readonly pointCount: number;
+    /** Shown by the colour mode of the same name. */
+    values: Values | undefined;
     /** [point] one of its vertices. */
     readonly pointVertices: Uint32Array;
     private readonly scratch: Float32Array;

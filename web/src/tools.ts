@@ -28,7 +28,7 @@ export function viewsOf(subject: Subject, animation: Animation): View[] {
           : ["source"];
 }
 
-export function modesOf({ model, poser }: Subject, animation: Animation): Mode[] {
+export function modesOf({ model, poser, values }: Subject, animation: Animation): Mode[] {
     const skinned = model.joints.length > 0 && model.vertexCount > 0;
     const needs: Partial<Record<ModeName, boolean>> = {
         material: model.parts.some(({ map, color }) => map || color.some((c) => c !== 1)),
@@ -40,6 +40,7 @@ export function modesOf({ model, poser }: Subject, animation: Animation): Mode[]
         displacement: animation.times.length > 1,
         error: isCompared(animation),
         light: model.light !== undefined,
+        values: values !== undefined,
         shading: isCompared(animation) && model.triangles.length > 0 && poser.hasNormals,
     };
     return MODES.filter(({ name }) => needs[name] ?? true);

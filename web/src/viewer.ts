@@ -2,16 +2,16 @@
 import { type BufferAttribute, type Object3D, Quaternion } from "three";
 import { strip } from "./charts";
 import { Crowd, CROWDS } from "./crowd";
-import type { PageData } from "./data";
+import type { PageData, Voxels } from "./data";
 import { announce, byId, figure, h } from "./dom";
 import { ErrorCurve } from "./errors";
 import { lookAround } from "./extent";
 import { HandRig, trackedHand } from "./hands";
-import { influencesOf, isLit, type Mode, type ModeInput, MODES, type ModeName } from "./modes";
+import { influencesOf, isLit, type Mode, type ModeInput, MODES, type ModeName, type Values } from "./modes";
 import { type Motions, motionsFor } from "./motions";
 import { Overlays } from "./overlays";
 import { Panels, type VertexFacts } from "./panels";
-import { jointNear, rayThrough, vertexOnRay } from "./picking";
+import { hitOnRay, jointNear, rayThrough, type SurfaceHit, vertexOnRay } from "./picking";
 import { nodeName } from "./model";
 import type { Morph } from "./pose";
 import { listenToPointer, type PointerTool } from "./pointer";
@@ -230,14 +230,14 @@ export class Viewer {
     }
 
     toggle(overlay: Overlay): void {
-        if (!overlaysOf(this.subject).includes(overlay)) return;
+        if (!overlaysOf(this.subject).includes(overlay) && !this.store.state[overlay]) return;
         this.store.set({ [overlay]: !this.store.state[overlay] });
         const still = this.store.state.lattice && !this.overlays.lattice?.moves;
         if (overlay === "voxels" || overlay === "lattice") this.showRestPose(this.store.state.voxels || still);
     }
 
     /** Voxels, and lattices without frames, are those of the rest pose: it is shown with them, and the previous animation is restored afterwards. */
-    private showRestPose(shown: boolean): void {
+    showRestPose(shown: boolean): void {
         const { animation, frame, playing } = this.store.state;
         const rest = this.subject.animations.length - 1;
         if (shown && !this.before) {
@@ -491,6 +491,7 @@ export class Viewer {
             shading: this.shadingError,
             displacementScale: this.measures.displacementScale,
             errorScale: this.measures.curve?.scale || 1,
+            values: this.subject.values,
             motion: this.animation.motion,
             time: this.animation.times[this.store.state.frame] + this.animation.offset,
             format: (value) => figure(value, 3),
@@ -540,6 +541,40 @@ export class Viewer {
         if (!this.overlays.skeleton.group.visible || (place.shape === "source" && this.store.state.view === "side"))
             return -1;
         return jointNear(this.stage.camera, this.overlays.skeleton.positions, place, reach);
+    }
+
+    /** Where a position of the window is on the result, as it is shown. */
+    hitAt(x: number, y: number): SurfaceHit | undefined {
+        const place = this.stage.locate(x, y);
+        if (place.shape === "source") return undefined;
+        const { origin, direction } = rayThrough(this.stage.camera, place.x, place.y);
+        return hitOnRay(origin, direction, this.current().positions, this.subject.model.triangles);
+    }
+
+    /** Vertices of the result as they are shown, [vertex][3]. */
+    get positions(): Float32Array {
+        return this.current().positions;
+    }
+
+    /** Values of vertices for the colour mode of this name; undefined: none. */
+    setValues(values: Values | undefined): void {
+        const { subject, store } = this;
+        const other = !values !== !subject.values;
+        subject.values = values;
+        if (other) fillTools(subject, this.animation, store.state, this);
+        if (!values && store.state.mode === "values") return store.set({ mode: "shaded" });
+        if (store.state.mode !== "values") return;
+        this.paint();
+        this.stage.invalidate();
+    }
+
+    /** Draws voxels as an overlay of the rest pose; undefined: none. */
+    setVoxels(voxels: Voxels | undefined): void {
+        this.subject.data.voxels = voxels;
+        if (!voxels && this.store.state.voxels) this.toggle("voxels");
+        this.overlays.setVoxels(voxels);
+        fillTools(this.subject, this.animation, this.store.state, this);
+        this.showOverlays();
     }
 
     /** The vertex under a position of the window, or −1. */

@@ -63,10 +63,16 @@ export function targets(formats: readonly Format[]): Target[] {
     return TARGETS.filter(({ ending }) => written.has(ending));
 }
 
+/** A simulation that was baked as the vertices of its frames. */
+function isCache({ verb, settings }: Step): boolean {
+    return verb === "jiggle" && settings.as === "cache";
+}
+
 /** A rig as frames: its motions, evaluated. */
-async function frames({ model, info }: Step): Promise<Model> {
+async function frames(step: Step): Promise<Model> {
+    const { model, info } = step;
     const copy = await model.borrow();
-    if (info.motions.length > 0) await copy.motionsToClips({ source: model });
+    if (info.motions.length > 0 && !isCache(step)) await copy.motionsToClips({ source: model });
     return copy;
 }
 

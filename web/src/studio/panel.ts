@@ -11,7 +11,7 @@ export interface Step {
     /** "open", or the name of the panel. */
     verb: string;
     title: string;
-    /** Never changed after the step was made: work is done on copies. */
+    /** Never changed after the step was made: work is done on copies. A live panel replaces it (Studio.updateStep). */
     model: Model;
     info: ModelInfo;
     settings: Settings;
@@ -73,10 +73,14 @@ export interface Panel {
     enter?(studio: Studio): void;
     /** It was closed, or another step will be shown: release live objects. */
     leave?(studio: Studio): void;
+    /** Brings a step of this panel up to date with what is shown, before it is used: exported, worked on, shown again. */
+    settle?(studio: Studio, step: Step): Promise<void>;
     /** A setting or mark of it changed: by controls, undo, a settings file. */
     changed?(studio: Studio): void;
     /** Only some settings may apply, as with a driver. */
     applies?(key: string, settings: Settings): boolean;
+    /** The file that the command line writes, of a name that ends in .glb. */
+    file?(name: string, settings: Settings): string;
     /** Inputs of the command line; default: the files of the step that it works on. */
     inputs?(studio: Studio, base: Step): string[];
     /** Arguments of the command line that are no rows of the tables. */

@@ -211,6 +211,7 @@ export class Studio {
         const { steps, at } = this.state;
         const step = steps[this.comparing ? Math.max(at - 1, 0) : at];
         if (this.shown?.step === step) return;
+        await this.settle(step);
         const data = await pageData(step, steps[0].title);
         await this.viewer.open(data, { keep: keep && this.shown !== undefined });
         this.shown = { step, data };
@@ -254,6 +255,7 @@ export class Studio {
             this.onWork(this.running);
         };
         try {
+            await this.settle(this.step);
             return await run({ progress, signal: stop.signal });
         } catch (error) {
             await this.fail(error);
@@ -384,7 +386,7 @@ export class Studio {
             model,
             info: await model.info(),
             settings,
-            files: [name],
+            files: [panel.file?.(name, settings) ?? name],
             extra: [...inputs, ...(panel.command?.(this, settings) ?? [])],
             report: { verb: panel.name, pelt: this.pelt.version, ...report, settings: settings as JsonObject, warnings: [...this.warnings] },
         };
@@ -401,6 +403,17 @@ export class Studio {
     async addStep(panel: Panel, result: { title: string; model: Model; report: JsonObject; settings?: Settings }): Promise<void> {
         this.addMade(panel, await this.makeStep(panel, this.baseOf(panel), result));
         await this.settled;
+    }
+
+    /** A live panel has other results for a step that it made. Undo goes by settings and marks, from which it makes them. */
+    updateStep(step: Step, made: Step): void {
+        Object.assign(step, made);
+        this.release();
+        for (const listener of this.listeners) listener(this.state, this.state);
+    }
+
+    private async settle(step: Step | undefined): Promise<void> {
+        await this.panels.find(({ name }) => name === step?.verb)?.settle?.(this, step!);
     }
 
     /** Shows a step of the list. */
