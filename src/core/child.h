@@ -4,8 +4,6 @@
 
 #include "core/platform.h"
 
-/* Path of the running program: argument 0 of another run of it. False: not known. */
-bool px_program_path(char path[PX_PATH_SIZE]);
 void px_program_sleep(double seconds);
 
 /* A program that this one runs. */

@@ -19,25 +19,18 @@ void px_program_begin(int *count, char ***arguments) {
     own_name = *count > 0 ? (*arguments)[0] : ""; /* bytes already */
 }
 
-bool px_program_path(char path[PX_PATH_SIZE]) {
-    ssize_t size = readlink("/proc/self/exe", path, PX_PATH_SIZE - 1);
-    if (size > 0)
-        path[size] = 0;
-    return size > 0 || (strchr(own_name, '/') && px_path_real(own_name, path));
-}
-
 void px_program_sleep(double seconds) {
     struct timespec time = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
     nanosleep(&time, NULL);
 }
 
-/* Linux and its like, Solaris, NetBSD. Programs elsewhere are not told where they are. */
+/* Linux and its like, NetBSD, Solaris; elsewhere only where the program was started by its path. */
 bool px_program_path(char path[PX_PATH_SIZE]) {
     static const char *const links[] = {"/proc/self/exe", "/proc/curproc/exe", "/proc/self/path/a.out"};
     for (size_t n = 0; n < sizeof links / sizeof *links; n++)
         if (px_path_real(links[n], path))
             return true;
-    return false;
+    return strchr(own_name, '/') && px_path_real(own_name, path);
 }
 
 /* ---- Signals ---------------------------------------------------------------------------------------------- */

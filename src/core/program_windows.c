@@ -100,13 +100,6 @@ bool px_page_open(const char *path) {
            (intptr_t)ShellExecuteW(NULL, L"open", wide, NULL, NULL, SW_SHOWNORMAL) > 32;
 }
 
-bool px_program_path(char path[PX_PATH_SIZE]) {
-    wchar_t wide[PX_PATH_SIZE];
-    DWORD size = GetModuleFileNameW(NULL, wide, PX_PATH_SIZE);
-    return size > 0 && size < PX_PATH_SIZE &&
-           WideCharToMultiByte(CP_UTF8, 0, wide, -1, path, PX_PATH_SIZE, NULL, NULL) > 0;
-}
-
 void px_program_sleep(double seconds) {
     Sleep((DWORD)(1000 * seconds));
 }
