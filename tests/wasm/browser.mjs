@@ -31,7 +31,9 @@ async function use() {
         [...new Uint8Array(await crypto.subtle.digest("SHA-256", data))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
     const cloth = await pelt.scene("cloth", { vertices: 400, frames: 12 });
     let [progress, iterations] = [0, 0];
-    const report = await cloth.decompose({ bones: 6, progress: () => progress++, iteration: () => iterations++ });
+    // A signal that nothing aborts must not cancel, wherever the page comes from.
+    const { signal } = new AbortController();
+    const report = await cloth.decompose({ bones: 6, signal, progress: () => progress++, iteration: () => iterations++ });
     const [file] = await cloth.save("cloth.glb");
     const again = await pelt.load(new File([file.data], "cloth.glb"));
     const info = await again.info();

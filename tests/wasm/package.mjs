@@ -154,6 +154,41 @@ test("decompose, correct, simplify and skinning agree", () => {
     model.free();
 });
 
+test("frames of clips, corrections by pose, and motions of another model", () => {
+    const cloth = engine.scene("cloth", { vertices: 300, frames: 5 });
+    const { positions, radius } = cloth.clipPoints(0);
+    const { pointCount } = cloth.info().clips[0];
+    assert.equal(positions.length, 5 * 3 * pointCount);
+    assert.ok(radius > 0.1 && radius < 10);
+    const [points, frame] = [cloth.points(), cloth.frame(0, 3)];
+    for (let v = 0; v < frame.length / 3; v++) assert.equal(frame[3 * v], positions[3 * (3 * pointCount + (points ? points[v] : v))]);
+    fails(() => cloth.clipPoints(1), "usage", /there is no clip 1/);
+
+    const arm = engine.scene("arm", { vertices: 500 });
+    const before = arm.compare().errorRms;
+    const report = arm.eigenskin({ modes: 3 });
+    assert.equal(report.modeCount, 3);
+    assert.ok(report.morphCount > 0 && arm.info().morphs.length >= report.morphCount);
+    assert.ok(arm.compare().errorRms < 0.2 * before, `${before} before`);
+
+    const [rig, source] = [engine.scene("creature", { vertices: 500 }), engine.scene("creature", { vertices: 300 })];
+    const partners = rig.matchJoints({ source });
+    assert.deepEqual([...partners], [...partners.keys()], "a joint has another partner than itself");
+    const { matched, frameCount, torn } = rig.retarget({ source, name: "again", replace: true });
+    assert.equal(matched, partners.length);
+    assert.ok(frameCount > 1 && !torn);
+    assert.deepEqual(rig.info().motions.map(({ name }) => name), ["again"]);
+    fails(() => rig.retarget({ source: cloth }), "usage", /there is no motion 0 to retarget/);
+
+    // A copy decomposes what the model plays, which stays as it is.
+    const copy = rig.borrow();
+    copy.motionsToClips({ source: rig, fps: 10 });
+    copy.decompose({ bones: 4, iterations: 2 });
+    assert.equal(copy.info().boneCount, 4);
+    assert.ok(rig.info().boneCount > 4 && copy.compare().errorRms < 100);
+    for (const model of [cloth, arm, rig, source, copy]) model.free();
+});
+
 test("soft tissue steps the same way twice, and becomes bones", () => {
     const model = engine.scene("creature", { vertices: 1500 });
     const shake = () => {

@@ -219,12 +219,15 @@ export class Layout {
                 return button;
             }),
         );
+        this.steps.scrollLeft = (this.steps.children[at] as HTMLElement | undefined)?.offsetLeft ?? 0;
         this.showCommand();
     }
 
     private showWork(work: Work | undefined): void {
-        this.strip.hidden = !work;
-        this.show();
+        if (this.strip.hidden === !!work) {
+            this.strip.hidden = !work;
+            this.show();
+        }
         if (!work) return;
         this.message.hidden = true;
         const left = Number.isFinite(work.left) ? ` · about ${Math.ceil(work.left)} s left` : "";
