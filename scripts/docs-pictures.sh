@@ -45,6 +45,14 @@ view sheet "$scenes/hare.obj" "$scenes/hare.pc2" --sheet --frames 0:60:5 --size 
 page() { node scripts/page-picture.mjs "$scenes/flag.html" "$out/$1.png" "${@:2}"; }
 page page 1000x600 dark '#frame=70&mode=error&view=side'
 page page-phone 390x844 light '#frame=70&mode=bones&skeleton=1'
+# The studio, where it is built: #sample=flag is decomposed when the page is ready.
+studio=build/studio/studio.html
+if [ -f "$studio" ]; then
+    still='const { studio, viewer } = window.pelt; await studio.settled; viewer.store.set({ playing: false, frame: 40, mode: "error" })'
+    node scripts/page-picture.mjs "$studio" "$out/studio.png" 1120x700 dark '#sample=flag' "$still"
+    node scripts/page-picture.mjs "$studio" "$out/studio-start.png" 1280x800 light
+    node scripts/page-picture.mjs "$studio" "$out/studio-phone.png" 390x844 light '#sample=flag' "$still"
+fi
 # Automatic weights of a mesh with many shells.
 view bind "$scenes/bound.glb" --columns 4 --size 1160x360 --yaw 25 --second-mode bones
 # A pose outside the training set: linear blend skinning, corrected, ground truth.

@@ -413,11 +413,15 @@ async function random() {
     await page.close();
 }
 
-/** Nothing overlaps and nothing is cut off at three sizes, light and dark, empty and at work. */
+/** Nothing overlaps and nothing is cut off at four sizes, light and dark. */
 async function layout() {
     for (const dark of [false, true]) {
         const page = await studio([mesh, cache], { dark });
-        for (const [width, height] of [[1440, 900], [1280, 800], [390, 844]]) {
+        await set(page, "decompose", "bones", 3);
+        await set(page, "decompose", "iterations", 2);
+        await run(page, "decompose"); // then there is most to show
+        await page.evaluate(() => window.pelt.viewer.store.set({ mode: "error", view: "side", frame: 20 }));
+        for (const [width, height] of [[1440, 900], [1280, 800], [1120, 700], [390, 844]]) {
             await page.setViewportSize({ width, height });
             await support.settle(page);
             const wrong = await page.evaluate(() => {
@@ -436,9 +440,9 @@ async function layout() {
                                 problems.push(`${one.id || one.className} and ${other.id || other.className} overlap`);
                         }
                     });
-                for (const row of shown(".verb-page:not([hidden]) .setting"))
-                    if (row.scrollWidth > row.clientWidth + 1) problems.push(`${row.dataset.key} is cut off`);
-                if (box(document.getElementById("canvas-frame")).height < 0.28 * innerHeight) problems.push("the view is too low");
+                for (const row of shown(".verb-page:not([hidden]) .setting, #clock, .segments button"))
+                    if (row.scrollWidth > row.clientWidth + 1) problems.push(`${row.dataset.key ?? row.id ?? row.textContent} is cut off`);
+                if (box(document.getElementById("canvas-frame")).height < 0.25 * innerHeight) problems.push("the view is too low");
                 const unnamed = shown("button, input, select").filter((element) => !(element.textContent.trim() || element.getAttribute("aria-label") || element.labels?.length));
                 if (unnamed.length > 0) problems.push(`without a name: ${unnamed.map(({ id }) => id)}`);
                 return problems;
