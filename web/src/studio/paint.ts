@@ -228,9 +228,12 @@ export class Painter {
     }
 }
 
+/** A float with as many digits as it takes to read it back. */
+const digits = (value: number) => String(Number(value.toPrecision(9)));
+
 /** Values as a text file with a number for each vertex, which the program reads; −1: not painted. */
 export function mapText(map: ArrayLike<number>): string {
-    return `${Array.from(map, (value) => (Number.isNaN(value) ? "-1" : String(Number(value.toPrecision(7))))).join("\n")}\n`;
+    return `${Array.from(map, (value) => (Number.isNaN(value) ? "-1" : digits(value))).join("\n")}\n`;
 }
 
 /** Painted values in a settings file: runs of equal values, "value×count". */
@@ -239,7 +242,7 @@ export function packMap(map: PaintMap): string {
     for (let i = 0; i < map.length;) {
         let end = i + 1;
         while (end < map.length && Object.is(map[end], map[i])) end++;
-        const text = Number.isNaN(map[i]) ? "" : String(Number(map[i].toPrecision(7)));
+        const text = Number.isNaN(map[i]) ? "" : digits(map[i]);
         runs.push(end - i > 1 ? `${text}*${end - i}` : text);
         i = end;
     }
