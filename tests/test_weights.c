@@ -331,6 +331,36 @@ static void mirror_wrong_axis(void **state) {
     test_end(&test);
 }
 
+/* Controls, joints without bones, may be anywhere. */
+static void mirror_controls(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_square(&test, true, 7);
+    pelt_skeleton *s = &model->skeleton;
+    uint32_t count = s->joint_count;
+    const char **names = pelt_model_alloc(test.context, model, count + 2, sizeof *names);
+    uint32_t *parents = pelt_model_alloc(test.context, model, count + 2, sizeof *parents);
+    pelt_transform *rest = pelt_model_alloc(test.context, model, count + 2, sizeof *rest);
+    memcpy(names, s->names, count * sizeof *names);
+    memcpy(parents, s->parents, count * sizeof *parents);
+    memcpy(rest, s->rest, count * sizeof *rest);
+    for (uint32_t n = 0; n < 2; n++) {
+        names[count + n] = n ? "control.R" : "control.L";
+        parents[count + n] = PELT_NONE;
+        rest[count + n] = (pelt_transform){{0, 0, n ? -1000 : 1000}, {0, 0, 0, 1}, {1, 1, 1}};
+    }
+    s->names = names;
+    s->parents = parents;
+    s->rest = rest;
+    s->joint_count += 2;
+    test_ok(&test, pelt_weights_mirror(test.context, model, NULL, NULL, NULL));
+    assert_int_equal(test.warning_count, 0);
+    assert_sound(&test, model, 4);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 /* A joint without a counterpart keeps its weights where both sides meet. */
 static void mirror_lone(void **state) {
     (void)state;
@@ -448,14 +478,14 @@ static void same_bits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(smooth_model),  cmocka_unit_test(scoped),
-        cmocka_unit_test(prune_model),   cmocka_unit_test(normalise_seams),
-        cmocka_unit_test(instances),     cmocka_unit_test(mirror_sides),
-        cmocka_unit_test(mirror_near),   cmocka_unit_test(mirror_beside_the_plane),
-        cmocka_unit_test(mirror_lone),   cmocka_unit_test(mirror_wrong_axis),
-        cmocka_unit_test(mirror_locked), cmocka_unit_test(mirror_scene),
-        cmocka_unit_test(refused),       cmocka_unit_test(no_memory),
-        cmocka_unit_test(same_bits),
+        cmocka_unit_test(smooth_model),    cmocka_unit_test(scoped),
+        cmocka_unit_test(prune_model),     cmocka_unit_test(normalise_seams),
+        cmocka_unit_test(instances),       cmocka_unit_test(mirror_sides),
+        cmocka_unit_test(mirror_near),     cmocka_unit_test(mirror_beside_the_plane),
+        cmocka_unit_test(mirror_lone),     cmocka_unit_test(mirror_wrong_axis),
+        cmocka_unit_test(mirror_controls), cmocka_unit_test(mirror_locked),
+        cmocka_unit_test(mirror_scene),    cmocka_unit_test(refused),
+        cmocka_unit_test(no_memory),       cmocka_unit_test(same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,11 +66,13 @@ static void find_bones(mirroring *m, const px_joint_bones *bones, const uint32_t
         m->kept[b] = m->bones[m->bones[b]] != b || (locked && locked[b]);
 }
 
-/* The side of the joints named left, 1 or −1. Logs a warning when left and right are separated along another axis. */
-static int left_side(const mirroring *m, const px_joint_side *sides, const float *positions) {
+/* The side of the joints named left, 1 or −1. Logs a warning when left and right are separated along another axis. Joints
+ * without bones, such as controls, do not count: no matrix tells where they are in the bind pose. */
+static int left_side(const mirroring *m, const px_joint_bones *bones, const px_joint_side *sides,
+                     const float *positions) {
     double apart[3] = {0, 0, 0};
     for (size_t e = 0; e < 3 * (size_t)m->edit->model->skeleton.joint_count; e++)
-        if (sides[e / 3] != PX_SIDE_NONE)
+        if (sides[e / 3] != PX_SIDE_NONE && bones->offsets[e / 3] < bones->offsets[e / 3 + 1])
             apart[e % 3] += (sides[e / 3] == PX_SIDE_LEFT ? 1 : -1) * (double)positions[e];
     for (uint32_t axis = 0; axis < 3; axis++)
         if (fabs(apart[axis]) > 2 * fabs(apart[m->plane.axis]))
@@ -93,7 +95,7 @@ static pelt_result match_joints(mirroring *m, uint32_t side, uint32_t *pairs) {
     place_joints(&bones, positions);
     PX_TRY(px_mirror_joints(edit->context, &edit->model->skeleton, positions, m->plane, pairs, sides));
     find_bones(m, &bones, pairs);
-    int left = left_side(m, sides, positions);
+    int left = left_side(m, &bones, sides, positions);
     const int giving[] = {left, -left, 1, -1, 0};
     m->giving = giving[side];
     return PELT_OK;
