@@ -6,7 +6,7 @@
  *
  *   bench_bind [FILTER] [--set NAME=VALUE]… [--threads N]
  *              [--worst | --fit | --invariance | --robots | --scaling | --sizes | --paper | --apply | --defects |
- *               --methods | --coarse | --curve | --figures | --distances]
+ *               --methods | --coarse | --curve | --figures | --distances | --falloffs]
  *
  *   FILTER        only files whose path contains this
  *   --set         an option of the binder: method=geodesic, resolution=128
@@ -26,6 +26,7 @@
  *   --coarse      how weights of the paper's method change on coarser grids
  *   --curve       the paper's weighting function
  *   --figures     the default and other settings against the artists' weights
+ *   --falloffs    whether a falloff means the same at every resolution
  *   --distances   distances and curves of --method geodesic against the artists' weights
  *
  * --invariance, --scaling, --sizes, --paper, --defects and --coarse take a few characters of different kinds unless there is a
@@ -55,7 +56,8 @@ static bool parse(int argc, char **argv, bind_bench *b, table_fn **table) {
                   {"--coarse", bind_coarse},
                   {"--curve", bind_curve},
                   {"--figures", bind_figures_table},
-                  {"--distances", bind_distances}};
+                  {"--distances", bind_distances},
+                  {"--falloffs", bind_falloffs}};
     for (int a = 1; a < argc; a++) {
         bool known = false;
         for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
@@ -85,7 +87,7 @@ int main(int argc, char **argv) {
     if (!parse(argc, argv, &b, &table)) {
         fprintf(stderr, "usage: bench_bind [FILTER] [--set NAME=VALUE]… [--threads N] "
                         "[--worst | --fit | --invariance | --robots | --scaling | --paper | --apply | --defects | "
-                        "--methods | --coarse | --curve | --figures | --distances]\n");
+                        "--methods | --coarse | --curve | --figures | --distances | --falloffs]\n");
         return 1;
     }
     pelt_context_desc desc = pelt_context_desc_default();

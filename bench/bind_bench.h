@@ -17,6 +17,7 @@ typedef struct bind_bench {
 typedef struct bind_figures {
     double voxelize, solve, weights; /* seconds of the phases */
     double total;                    /* seconds on the clock */
+    double cpu;                      /* seconds of all threads */
     uint64_t voxel_count;            /* inside and boundary */
     uint32_t block_size, solved_count;
 } bind_figures;
@@ -47,6 +48,7 @@ int bind_methods(pelt_context *context, const bind_bench *b);
 int bind_coarse(pelt_context *context, const bind_bench *b);
 int bind_curve(pelt_context *context, const bind_bench *b);
 int bind_figures_table(pelt_context *context, const bind_bench *b);
+int bind_falloffs(pelt_context *context, const bind_bench *b);
 int bind_distances(pelt_context *context, const bind_bench *b);
 
 #endif

@@ -37,12 +37,14 @@ pelt_result bind_with(pelt_context *context, const bind_bench *b, const char *se
         PX_TRY(set_option(context, &desc, setting));
     pelt_bind_report report;
     double start = now();
+    clock_t start_cpu = clock();
     PX_TRY(pelt_bind(context, model, &desc, &report));
     *figures = (bind_figures){
         .voxelize = report.seconds_voxelize,
         .solve = report.seconds_solve,
         .weights = report.seconds_weights,
         .total = now() - start,
+        .cpu = (double)(clock() - start_cpu) / CLOCKS_PER_SEC,
         .voxel_count = (uint64_t)report.interior_voxel_count + report.boundary_voxel_count,
         .block_size = report.block_size,
         .solved_count = report.solved_voxel_count,
