@@ -171,7 +171,6 @@ static void targets_hold_the_same_scene(void **state) {
     }
 }
 
-/* Colours, roughness and images of a glTF file are in the FBX file, and come back from there to FBX and glTF. */
 /* Names of nodes are unique in the file; those of the model come back. */
 static void equal_names_come_back(void **state) {
     (void)state;
@@ -213,6 +212,7 @@ static void meshes_without_parts_are_written(void **state) {
     test_end(&test);
 }
 
+/* Colours, roughness and images of a glTF file are in the FBX file, and come back from there to FBX and glTF. */
 static void materials_come_back(void **state) {
     (void)state;
     static const char gltf[] =

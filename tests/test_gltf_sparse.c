@@ -98,10 +98,48 @@ static void targets_may_be_sparse(void **state) {
     end(&t);
 }
 
+/* Keys of morph weights, of which one target is used at a time. */
+static void keys_may_be_sparse(void **state) {
+    (void)state;
+    enum { TARGETS = 8, KEYS = 50 };
+    static float times[KEYS], weights[KEYS * TARGETS];
+    for (uint32_t k = 0; k < KEYS; k++) {
+        times[k] = (float)k / 10;
+        weights[k * TARGETS + k * TARGETS / KEYS] = 0.5f + times[k];
+    }
+    for (int sparse = 0; sparse < 2; sparse++) {
+        bench t;
+        begin(&t, (const uint32_t[TARGETS]){1, 1, 1, 1, 1, 1, 1, 1}, TARGETS, sparse);
+        pelt_track track = {
+            .path = PELT_PATH_WEIGHTS, .width = TARGETS, .key_count = KEYS, .times = times, .values = weights};
+        pelt_motion motion = {.name = "talk", .end = times[KEYS - 1], .track_count = 1, .tracks = &track};
+        t.model->motions = &motion;
+        t.model->motion_count = 1;
+        pelt_save_desc save = pelt_save_desc_default();
+        save.sparse = sparse;
+        test_ok(&t.test, pelt_save(t.test.context, t.model, t.path, &save));
+        forget(&t.w);
+        look(&t.test, t.path, &t.w);
+        const px_json *sampler = px_json_at(px_json_get(item(t.w.root, "animations", 0), "samplers"), 0);
+        const px_json *accessor =
+            item(t.w.root, "accessors", (uint32_t)px_json_uint(px_json_get(sampler, "output"), UINT32_MAX, 0));
+        assert_int_equal(px_json_uint(px_json_get(px_json_get(accessor, "sparse"), "count"), UINT32_MAX, 0),
+                         sparse ? KEYS : 0);
+        assert_int_equal(px_json_get(accessor, "bufferView") == NULL, sparse);
+        pelt_model *again;
+        test_ok(&t.test, pelt_load(t.test.context, &(const char *){t.path}, 1, NULL, &again));
+        assert_int_equal(again->motions[0].tracks[0].key_count, KEYS);
+        assert_memory_equal(again->motions[0].tracks[0].values, weights, sizeof weights);
+        pelt_model_destroy(again);
+        end(&t);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(targets_are_plain_arrays),
         cmocka_unit_test(targets_may_be_sparse),
+        cmocka_unit_test(keys_may_be_sparse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,6 +75,20 @@ static float texel(const char *bytes, size_t size, size_t width, size_t height, 
     return half ? half_value((uint16_t)((uint8_t)at[0] | (uint8_t)at[1] << 8)) : px_float_from_bits(px_load_u32(at));
 }
 
+/* The mesh of the texture has the name of a rig that is baked beside it: the rig is not replaced. */
+static void the_input_is_kept(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model;
+    test_ok(&test, make_model(test.context, 2, &model));
+    model->path = in_folder("a.glb");
+    test_fails(&test, pelt_save(test.context, model, in_folder("a.exr"), NULL), PELT_ERROR_OUTPUT, "another name");
+    assert_int_equal(remove_outputs(), 0);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 static void textures(void **state) {
     (void)state;
     test_context test;
@@ -193,8 +207,9 @@ static void no_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(textures), cmocka_unit_test(without_normals),
-                                       cmocka_unit_test(refused), cmocka_unit_test(no_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_input_is_kept), cmocka_unit_test(textures),
+                                       cmocka_unit_test(without_normals), cmocka_unit_test(refused),
+                                       cmocka_unit_test(no_memory)};
     test_folder(folder);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     rmdir(folder);

@@ -138,7 +138,7 @@ typedef struct abc_mesh {
     uint32_t point_count;   /* number of points */
     abc_property positions; /* positions of the points */
     bool moves;             /* its world transform is animated */
-    px_matrix world;        /* world transform if it is not animated */
+    px_scene_matrix world;  /* world transform if it is not animated */
     uint64_t geometry;      /* offset of the group of its .geom */
 } abc_mesh;
 
@@ -158,7 +158,7 @@ typedef struct abc_scene {
 pelt_result px_abc_read_xform(abc_archive *archive, const abc_object *object, abc_xform *xform);
 bool px_abc_xform_moves(const abc_scene *scene, uint32_t xform);
 /* The transform from the local space of an xform to world space at a time. PELT_NONE: the identity. */
-pelt_result px_abc_world(const abc_scene *scene, uint32_t xform, double time, px_matrix *world);
+pelt_result px_abc_world(const abc_scene *scene, uint32_t xform, double time, px_scene_matrix *world);
 
 /* Finds the meshes below the object that `object` names (NULL: all) and the xforms above them. */
 pelt_result px_abc_read_scene(abc_archive *archive, px_arena *memory, uint64_t top, const char *object,

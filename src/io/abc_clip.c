@@ -122,7 +122,7 @@ static pelt_result read_mesh(const abc_scene *scene, const abc_mesh *mesh, doubl
     ogawa_data before, after;
     PX_TRY(px_abc_sample(&scene->file, positions, moment.before, &before));
     PX_TRY(px_abc_sample(&scene->file, positions, moment.after, &after));
-    px_matrix world = mesh->world;
+    px_scene_matrix world = mesh->world;
     if (mesh->moves)
         PX_TRY(px_abc_world(scene, mesh->xform, time, &world));
     for (size_t i = 0; i < count; i++) {

@@ -164,7 +164,7 @@ static void mend_uvs(builder *b, size_t first) {
 }
 
 /* Transforms normals by the inverse transpose: the cofactor matrix with the sign of the determinant. */
-static void turn_normals(builder *b, size_t first, const px_matrix *world, double determinant) {
+static void turn_normals(builder *b, size_t first, const px_scene_matrix *world, double determinant) {
     for (size_t i = 3 * first; i < b->content.normals.count; i += 3) {
         float *n = (float *)b->content.normals.data + i;
         double out[3] = {0};
@@ -214,7 +214,7 @@ static pelt_result add_face(builder *b, const mesh_piece *piece, size_t first, u
     return PELT_OK;
 }
 
-static double determinant_of(const px_matrix *a) {
+static double determinant_of(const px_scene_matrix *a) {
     const double *m = a->m;
     return m[0] * (m[5] * m[10] - m[6] * m[9]) - m[1] * (m[4] * m[10] - m[6] * m[8]) +
            m[2] * (m[4] * m[9] - m[5] * m[8]);
@@ -222,7 +222,7 @@ static double determinant_of(const px_matrix *a) {
 
 static pelt_result add_piece(builder *b, mesh_piece *piece, pelt_part *part) {
     const abc_mesh *mesh = piece->mesh;
-    px_matrix world;
+    px_scene_matrix world;
     PX_TRY(px_abc_world(b->scene, mesh->xform, b->scene->times[0], &world));
     double determinant = determinant_of(&world);
     piece->turned = !(determinant < 0); /* a mirroring transform reverses the winding once more */

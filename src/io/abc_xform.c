@@ -76,20 +76,20 @@ pelt_result px_abc_read_xform(abc_archive *archive, const abc_object *object, ab
 
 /* ---- Matrices --------------------------------------------------------------------------------------------- */
 
-static px_matrix rotation(const double axis[3], double degrees) {
+static px_scene_matrix rotation(const double axis[3], double degrees) {
     double length = sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]);
     if (!(length > 0))
-        return px_matrix_identity;
+        return px_scene_matrix_identity;
     double angle = degrees * (3.14159265358979323846 / 180), s = px_sin(angle), c = px_cos(angle);
     double x = axis[0] / length, y = axis[1] / length, z = axis[2] / length, t = 1 - c;
-    return (px_matrix){{t * x * x + c, t * x * y - s * z, t * x * z + s * y, 0, /* row 0 */
-                        t * x * y + s * z, t * y * y + c, t * y * z - s * x, 0, /* row 1 */
-                        t * x * z - s * y, t * y * z + s * x, t * z * z + c, 0}};
+    return (px_scene_matrix){{t * x * x + c, t * x * y - s * z, t * x * z + s * y, 0, /* row 0 */
+                              t * x * y + s * z, t * y * y + c, t * y * z - s * x, 0, /* row 1 */
+                              t * x * z - s * y, t * y * z + s * x, t * z * z + c, 0}};
 }
 
 /* v: the operation's values. Alembic multiplies row vectors by matrices: the matrix is transposed here. */
-static px_matrix op_matrix(op_kind kind, const double *v) {
-    px_matrix out = px_matrix_identity;
+static px_scene_matrix op_matrix(op_kind kind, const double *v) {
+    px_scene_matrix out = px_scene_matrix_identity;
     switch (kind) {
     case OP_SCALE:
         for (int r = 0; r < 3; r++)
@@ -111,8 +111,8 @@ static px_matrix op_matrix(op_kind kind, const double *v) {
     }
 }
 
-static pelt_result local_matrix(const abc_scene *scene, const abc_xform *xform, double time, px_matrix *out) {
-    *out = px_matrix_identity;
+static pelt_result local_matrix(const abc_scene *scene, const abc_xform *xform, double time, px_scene_matrix *out) {
+    *out = px_scene_matrix_identity;
     if (!xform->has_values)
         return PELT_OK;
     const abc_property *values = &xform->values;
@@ -129,8 +129,8 @@ static pelt_result local_matrix(const abc_scene *scene, const abc_xform *xform, 
             double b = px_double_from_bits(px_load_u64(after.bytes + at));
             v[i] = moment.weight > 0 ? a + (b - a) * moment.weight : a;
         }
-        px_matrix own = op_matrix(kind, v);
-        *out = px_matrix_mul(out, &own);
+        px_scene_matrix own = op_matrix(kind, v);
+        *out = px_scene_matrix_mul(out, &own);
     }
     return PELT_OK;
 }
@@ -159,13 +159,13 @@ static pelt_result follows_parent(const abc_scene *scene, const abc_xform *xform
     return PELT_OK;
 }
 
-pelt_result px_abc_world(const abc_scene *scene, uint32_t xform, double time, px_matrix *world) {
-    *world = px_matrix_identity;
+pelt_result px_abc_world(const abc_scene *scene, uint32_t xform, double time, px_scene_matrix *world) {
+    *world = px_scene_matrix_identity;
     bool follows = true;
     for (; follows && xform != PELT_NONE; xform = scene->xforms[xform].parent) {
-        px_matrix local;
+        px_scene_matrix local;
         PX_TRY(local_matrix(scene, &scene->xforms[xform], time, &local));
-        *world = px_matrix_mul(&local, world);
+        *world = px_scene_matrix_mul(&local, world);
         PX_TRY(follows_parent(scene, &scene->xforms[xform], time, &follows));
     }
     return PELT_OK;

@@ -275,6 +275,8 @@ uint32_t px_gltf_add_accessor(px_gltf_writer *w, const void *data, uint32_t coun
                               px_gltf_component component, uint32_t target, bool bounds);
 /* The same for displacements [count][3]; sparse if w->sparse is set and it takes fewer bytes (gltf_sparse.c). */
 uint32_t px_gltf_add_offsets(px_gltf_writer *w, const float *offsets, uint32_t count, bool bounds);
+/* The same for keys of morph weights [count]. */
+uint32_t px_gltf_add_weights(px_gltf_writer *w, const float *weights, uint32_t count);
 /* Writes min and max of float data to an accessor. */
 void px_gltf_put_bounds(px_gltf_writer *w, px_json *accessor, const float *data, uint32_t count, uint32_t width);
 /* Adds a buffer view with a copy of the bytes; returns its index. */

@@ -195,9 +195,10 @@ static void put_track(motion_writer *m, const pelt_track *track, uint32_t node, 
     uint32_t per_key = track->interpolation == PELT_INTERPOLATION_CUBIC ? 3 : 1;
     px_json *sampler = px_gltf_push(w, samplers, px_json_object(w->arena));
     px_gltf_put_uint(w, sampler, "input", put_times(m, track));
+    uint32_t count = track->key_count * per_key;
     px_gltf_put_uint(w, sampler, "output",
-                     px_gltf_add_accessor(w, track->values, track->key_count * per_key * (weights ? track->width : 1),
-                                          weights ? 1 : track->width, PX_GLTF_F32, 0, false));
+                     weights ? px_gltf_add_weights(w, track->values, count * track->width)
+                             : px_gltf_add_accessor(w, track->values, count, track->width, PX_GLTF_F32, 0, false));
     if (track->interpolation != PELT_INTERPOLATION_LINEAR)
         px_gltf_put(w, sampler, "interpolation", px_json_new_string(w->arena, interpolations[track->interpolation]));
     px_json *channel = px_gltf_push(w, channels, px_json_object(w->arena));

@@ -1,4 +1,4 @@
-/* Displacements of morph targets, most of which are often zero. The default is a plain array, which every program
+/* Displacements and weights of morph targets, most of which are often zero. The default is a plain array, which every program
  * reads. On request, sparse accessors without a buffer view store only the non-zero elements; Godot 3 misreads them (it
  * uses view 0 for the missing view). All-zero displacements always get a view: assimp 5.2 rejects accessors with
  * neither view nor sparse data.
@@ -9,15 +9,22 @@
 /* Approximate bytes of the views and the JSON of a sparse accessor, without its elements. */
 #define OVERHEAD 300u
 
-static bool is_zero(const float v[3]) {
-    return v[0] == 0 && v[1] == 0 && v[2] == 0;
+static bool is_zero(const float *v, uint32_t width) {
+    for (uint32_t c = 0; c < width; c++)
+        if (v[c] != 0)
+            return false;
+    return true;
 }
 
-static uint32_t count_others(const float *offsets, uint32_t count) {
+static uint32_t count_others(const float *values, uint32_t count, uint32_t width) {
     uint32_t others = 0;
     for (size_t i = 0; i < count; i++)
-        others += !is_zero(offsets + 3 * i);
+        others += !is_zero(values + width * i, width);
     return others;
+}
+
+static uint32_t index_size(uint32_t count) {
+    return count <= 256 ? 1 : count <= 65536 ? 2 : 4;
 }
 
 static px_json *put_part(px_gltf_writer *w, px_json *sparse, const char *key, const void *data, size_t count,
@@ -27,24 +34,25 @@ static px_json *put_part(px_gltf_writer *w, px_json *sparse, const char *key, co
     return part;
 }
 
-static void put_sparse(px_gltf_writer *w, px_json *accessor, const float *offsets, uint32_t count, uint32_t others) {
-    uint32_t size = count <= 256 ? 1 : count <= 65536 ? 2 : 4, n = 0;
+static void put_sparse(px_gltf_writer *w, px_json *accessor, const float *all, uint32_t count, uint32_t width,
+                       uint32_t others) {
+    uint32_t size = index_size(count), n = 0;
     uint8_t *indices = px_alloc(w->context, others, size);
-    float *values = px_alloc(w->context, others, 3 * sizeof *values);
+    float *values = px_alloc(w->context, others, width * sizeof *values);
     w->failed |= !indices || !values;
     for (uint32_t i = 0; indices && values && i < count; i++) {
-        if (is_zero(offsets + 3 * (size_t)i))
+        if (is_zero(all + (size_t)width * i, width))
             continue;
         for (uint32_t b = 0; b < size; b++)
             indices[(size_t)n * size + b] = (uint8_t)(i >> 8 * b);
-        memcpy(values + 3 * (size_t)n++, offsets + 3 * (size_t)i, 3 * sizeof *values);
+        memcpy(values + (size_t)width * n++, all + (size_t)width * i, width * sizeof *values);
     }
     if (!w->failed) {
         px_json *sparse = px_gltf_put(w, accessor, "sparse", px_json_object(w->arena));
         px_gltf_put_uint(w, sparse, "count", others);
         px_json *part = put_part(w, sparse, "indices", indices, (size_t)others * size, 1);
         px_gltf_put_uint(w, part, "componentType", size == 1 ? PX_GLTF_U8 : size == 2 ? PX_GLTF_U16 : PX_GLTF_U32);
-        put_part(w, sparse, "values", values, (size_t)others * 3, sizeof *values);
+        put_part(w, sparse, "values", values, (size_t)others * width, sizeof *values);
     }
     px_free(w->context, indices);
     px_free(w->context, values);
@@ -66,19 +74,29 @@ static uint32_t add_zeros(px_gltf_writer *w, const float *offsets, uint32_t coun
     return made.accessor;
 }
 
-uint32_t px_gltf_add_offsets(px_gltf_writer *w, const float *offsets, uint32_t count, bool bounds) {
-    uint32_t others = count_others(offsets, count);
-    size_t element = 12 + (count <= 256 ? 1u : count <= 65536 ? 2u : 4u);
-    if (others == 0)
-        return add_zeros(w, offsets, count);
-    if (!w->sparse || others * element + OVERHEAD >= 12 * (size_t)count)
-        return px_gltf_add_accessor(w, offsets, count, 3, PX_GLTF_F32, PX_GLTF_VERTICES, bounds);
+/* A sparse accessor if it is asked for and takes fewer bytes, else a plain one. */
+static uint32_t add_smaller(px_gltf_writer *w, const float *values, uint32_t count, uint32_t width, uint32_t target,
+                            bool bounds) {
+    uint32_t others = count_others(values, count, width);
+    size_t plain = width * sizeof *values, element = plain + index_size(count);
+    if (!w->sparse || others == 0 || others * element + OVERHEAD >= plain * count)
+        return px_gltf_add_accessor(w, values, count, width, PX_GLTF_F32, target, bounds);
     px_json *accessor = px_gltf_push(w, w->accessors, px_json_object(w->arena));
     px_gltf_put_uint(w, accessor, "componentType", PX_GLTF_F32);
     px_gltf_put_uint(w, accessor, "count", count);
-    px_gltf_put(w, accessor, "type", px_json_new_string(w->arena, "VEC3"));
+    px_gltf_put(w, accessor, "type", px_json_new_string(w->arena, width == 1 ? "SCALAR" : "VEC3"));
     if (bounds)
-        px_gltf_put_bounds(w, accessor, offsets, count, 3);
-    put_sparse(w, accessor, offsets, count, others);
+        px_gltf_put_bounds(w, accessor, values, count, width);
+    put_sparse(w, accessor, values, count, width, others);
     return px_json_count(w->accessors) - 1;
+}
+
+uint32_t px_gltf_add_offsets(px_gltf_writer *w, const float *offsets, uint32_t count, bool bounds) {
+    if (count_others(offsets, count, 3) == 0)
+        return add_zeros(w, offsets, count);
+    return add_smaller(w, offsets, count, 3, PX_GLTF_VERTICES, bounds);
+}
+
+uint32_t px_gltf_add_weights(px_gltf_writer *w, const float *weights, uint32_t count) {
+    return add_smaller(w, weights, count, 1, 0, false);
 }

@@ -27,10 +27,10 @@
 
 /* ---- Matrices --------------------------------------------------------------------------------------------------- */
 
-px_matrix px_usd_matrix_of(const pelt_affine *a);
-px_matrix px_usd_matrix_of_transform(const pelt_transform *t);
+px_scene_matrix px_usd_matrix_of(const pelt_affine *a);
+px_scene_matrix px_usd_matrix_of_transform(const pelt_transform *t);
 /* False: not invertible. */
-bool px_usd_matrix_inverse(const px_matrix *a, px_matrix *out);
+bool px_usd_matrix_inverse(const px_scene_matrix *a, px_scene_matrix *out);
 
 /* ---- Text (usd_emit.c) ------------------------------------------------------------------------------------------ */
 
@@ -52,7 +52,7 @@ void px_usd_start(px_usd_out *out, const char *text);
 /* Numbers [count][width] as "[(a, b), …]"; width 1: "[a, b]". */
 void px_usd_floats(px_usd_out *out, const float *values, size_t count, size_t width);
 void px_usd_ints(px_usd_out *out, const uint32_t *values, size_t count);
-void px_usd_put_matrix(px_usd_out *out, const px_matrix *a);
+void px_usd_put_matrix(px_usd_out *out, const px_scene_matrix *a);
 /* Text in quotes. */
 void px_usd_text(px_usd_out *out, const char *text);
 /* A tuple "(a, b, c)". */
@@ -116,10 +116,10 @@ typedef struct px_usd_prim {
 /* A skeleton of the file. */
 typedef struct px_usd_skeleton {
     const px_usd_prim *prim;
-    px_text *joints;        /* [joint_count] paths */
-    uint32_t *order;        /* [joint_count] joints sorted by path */
-    uint32_t *model_joints; /* [joint_count] */
-    px_matrix *inverses;    /* [joint_count] inverse bind matrices */
+    px_text *joints;           /* [joint_count] paths */
+    uint32_t *order;           /* [joint_count] joints sorted by path */
+    uint32_t *model_joints;    /* [joint_count] */
+    px_scene_matrix *inverses; /* [joint_count] inverse bind matrices */
     uint32_t joint_count;
 } px_usd_skeleton;
 
@@ -184,16 +184,16 @@ const char *px_usd_prim_name(const px_usd *usd, const px_usd_prim *prim);
 pelt_result px_usd_next_sample(const px_usd *usd, px_text samples, const char **at, double *time, px_text *value,
                                bool *found);
 /* Matrices [count] of 16 numbers, row vectors; false: not finite. */
-bool px_usd_matrices(const double *numbers, px_matrix *out, size_t count);
+bool px_usd_matrices(const double *numbers, px_scene_matrix *out, size_t count);
 
 /* ---- From prims to the model ------------------------------------------------------------------------------------ */
 
 /* Skeletons (usd_joints.c). */
 
 /* The transform of a prim to the scene; *moves is set where one of the transforms is animated. */
-pelt_result px_usd_place(px_usd *usd, const px_usd_prim *prim, bool *moves, px_matrix *out);
-pelt_affine px_usd_affine(const px_matrix *a);
-pelt_result px_usd_add_joint(pelt_model *model, const char *name, uint32_t parent, const px_matrix *local,
+pelt_result px_usd_place(px_usd *usd, const px_usd_prim *prim, bool *moves, px_scene_matrix *out);
+pelt_affine px_usd_affine(const px_scene_matrix *a);
+pelt_result px_usd_add_joint(pelt_model *model, const char *name, uint32_t parent, const px_scene_matrix *local,
                              uint32_t *joint);
 /* All skeletons become joints of the model. */
 pelt_result px_usd_read_skeletons(px_usd *usd, uint32_t mesh_count);
@@ -233,7 +233,7 @@ pelt_result px_usd_read_layers(px_usd *usd, const px_usd_prim *prim, px_polygons
 typedef struct px_usd_moving {
     px_text samples;
     uint32_t first_point, point_count;
-    px_matrix place;
+    px_scene_matrix place;
 } px_usd_moving;
 
 /* Everything read so far, over all meshes. */

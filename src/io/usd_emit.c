@@ -7,15 +7,15 @@
 
 /* ---- Matrices --------------------------------------------------------------------------------------------------- */
 
-px_matrix px_usd_matrix_of(const pelt_affine *a) {
-    px_matrix out;
+px_scene_matrix px_usd_matrix_of(const pelt_affine *a) {
+    px_scene_matrix out;
     for (int e = 0; e < 12; e++)
         out.m[e] = a->m[e];
     return out;
 }
 
-px_matrix px_usd_matrix_of_transform(const pelt_transform *t) {
-    px_matrix out;
+px_scene_matrix px_usd_matrix_of_transform(const pelt_transform *t) {
+    px_scene_matrix out;
     px_rotation rotation = px_rotation_of(t->rotation);
     for (int c = 0; c < 3; c++) {
         double axis[3] = {c == 0, c == 1, c == 2};
@@ -27,9 +27,9 @@ px_matrix px_usd_matrix_of_transform(const pelt_transform *t) {
     return out;
 }
 
-bool px_usd_matrix_inverse(const px_matrix *a, px_matrix *out) {
+bool px_usd_matrix_inverse(const px_scene_matrix *a, px_scene_matrix *out) {
     const double *m = a->m;
-    px_matrix inverse;
+    px_scene_matrix inverse;
     double det = 0;
     for (int i = 0; i < 3; i++) {
         int r1 = (i + 1) % 3, r2 = (i + 2) % 3;
@@ -140,7 +140,7 @@ void px_usd_ints(px_usd_out *out, const uint32_t *values, size_t count) {
     px_buffer_text(&out->text, "]");
 }
 
-void px_usd_put_matrix(px_usd_out *out, const px_matrix *a) {
+void px_usd_put_matrix(px_usd_out *out, const px_scene_matrix *a) {
     for (int row = 0; row < 4; row++) {
         px_buffer_text(&out->text, row ? ", (" : "( (");
         for (int c = 0; c < 3; c++) {

@@ -8,10 +8,11 @@
 /* ---- Transforms ------------------------------------------------------------------------------------------------- */
 
 /* The matrix of one operation such as "xformOp:rotateXYZ:pivot". Operations that are animated have the value of their first sample. */
-static pelt_result read_operation(px_usd *usd, const px_usd_prim *prim, px_text name, bool *moves, px_matrix *out) {
+static pelt_result read_operation(px_usd *usd, const px_usd_prim *prim, px_text name, bool *moves,
+                                  px_scene_matrix *out) {
     static const char *const orders[] = {"XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"};
     char text[128];
-    *out = px_matrix_identity;
+    *out = px_scene_matrix_identity;
     if (name.size >= sizeof text || name.size < 9 || memcmp(name.data, "xformOp:", 8) != 0)
         return PELT_OK;
     memcpy(text, name.data, name.size);
@@ -65,8 +66,8 @@ static pelt_result read_operation(px_usd *usd, const px_usd_prim *prim, px_text 
 }
 
 /* The matrix from a prim to the scene. Operations apply last to first. */
-pelt_result px_usd_place(px_usd *usd, const px_usd_prim *prim, bool *moves, px_matrix *out) {
-    *out = px_matrix_identity;
+pelt_result px_usd_place(px_usd *usd, const px_usd_prim *prim, bool *moves, px_scene_matrix *out) {
+    *out = px_scene_matrix_identity;
     for (; prim; prim = prim->parent) {
         px_text *names;
         uint32_t count;
@@ -74,15 +75,15 @@ pelt_result px_usd_place(px_usd *usd, const px_usd_prim *prim, bool *moves, px_m
         PX_TRY(px_usd_texts(usd, px_usd_value(prim, "xformOpOrder"), &names, &count));
         for (uint32_t n = count; n-- > 0;) {
             px_text name = names[n];
-            px_matrix step;
+            px_scene_matrix step;
             bool inverse = name.size > 8 && memcmp(name.data, "!invert!", 8) == 0;
             reset |= px_text_is(name, "!resetXformStack!");
             if (inverse)
                 name = (px_text){name.data + 8, name.size - 8};
             PX_TRY(read_operation(usd, prim, name, moves, &step));
             if (inverse && !px_usd_matrix_inverse(&step, &step))
-                step = px_matrix_identity;
-            *out = px_matrix_mul(&step, out);
+                step = px_scene_matrix_identity;
+            *out = px_scene_matrix_mul(&step, out);
         }
         if (reset)
             break;
@@ -93,7 +94,7 @@ pelt_result px_usd_place(px_usd *usd, const px_usd_prim *prim, bool *moves, px_m
     return PELT_OK;
 }
 
-pelt_affine px_usd_affine(const px_matrix *a) {
+pelt_affine px_usd_affine(const px_scene_matrix *a) {
     pelt_affine out;
     for (int e = 0; e < 12; e++)
         out.m[e] = (float)a->m[e];
@@ -165,7 +166,7 @@ static px_text last_element(px_text path) {
 }
 
 /* Adds a joint to the model; NULL names: out of memory. Arrays have room for it. */
-pelt_result px_usd_add_joint(pelt_model *model, const char *name, uint32_t parent, const px_matrix *local,
+pelt_result px_usd_add_joint(pelt_model *model, const char *name, uint32_t parent, const px_scene_matrix *local,
                              uint32_t *joint) {
     pelt_skeleton *skeleton = &model->skeleton;
     pelt_affine affine = px_usd_affine(local);
@@ -180,8 +181,8 @@ pelt_result px_usd_add_joint(pelt_model *model, const char *name, uint32_t paren
 }
 
 /* Matrices of all joints; *found false: the file has another number of them. */
-static pelt_result read_matrices(px_usd *usd, const px_usd_prim *prim, const char *name, uint32_t count, px_matrix *out,
-                                 bool *found) {
+static pelt_result read_matrices(px_usd *usd, const px_usd_prim *prim, const char *name, uint32_t count,
+                                 px_scene_matrix *out, bool *found) {
     const double *numbers;
     size_t number_count;
     PX_TRY(px_usd_numbers(usd, px_usd_value(prim, name), &numbers, &number_count));
@@ -195,38 +196,39 @@ static pelt_result read_skeleton(px_usd *usd, px_usd_skeleton *skeleton) {
     pelt_model *model = usd->read->model;
     const px_usd_prim *prim = skeleton->prim;
     uint32_t count = skeleton->joint_count, name_count, base = PELT_NONE;
-    px_matrix *rests = PX_NEW(usd->arena, px_matrix, count), *binds = PX_NEW(usd->arena, px_matrix, count);
+    px_scene_matrix *rests = PX_NEW(usd->arena, px_scene_matrix, count),
+                    *binds = PX_NEW(usd->arena, px_scene_matrix, count);
     uint32_t *parents = PX_NEW(usd->arena, uint32_t, count);
     skeleton->order = PX_NEW(usd->arena, uint32_t, count);
     skeleton->model_joints = PX_NEW(usd->arena, uint32_t, count);
-    skeleton->inverses = PX_NEW(usd->arena, px_matrix, count);
+    skeleton->inverses = PX_NEW(usd->arena, px_scene_matrix, count);
     if (!rests || !binds || !parents || !skeleton->order || !skeleton->model_joints || !skeleton->inverses)
         return PELT_ERROR_MEMORY;
     sort_joints(skeleton->joints, skeleton->order, count);
     bool has_rests, has_binds, moves = false;
     px_text *names;
-    px_matrix place;
+    px_scene_matrix place;
     PX_TRY(read_matrices(usd, prim, "restTransforms", count, rests, &has_rests));
     PX_TRY(read_matrices(usd, prim, "bindTransforms", count, binds, &has_binds));
     PX_TRY(px_usd_texts(usd, px_usd_value(prim, "jointNames"), &names, &name_count));
     PX_TRY(px_usd_place(usd, prim, &moves, &place));
-    if (memcmp(&place, &px_matrix_identity, sizeof place) != 0)
+    if (memcmp(&place, &px_scene_matrix_identity, sizeof place) != 0)
         PX_TRY(px_usd_add_joint(model, px_usd_prim_name(usd, prim), PELT_NONE, &place, &base));
     for (uint32_t j = 0; j < count; j++) {
         uint32_t parent = parents[j] = joint_above(skeleton, skeleton->joints[j]);
         if (parent != PELT_NONE && parent >= j)
             return px_fail(usd->context, PELT_ERROR_INPUT, "the joint '%.*s' comes before the joint above it",
                            (int)px_min_size(skeleton->joints[j].size, 100), skeleton->joints[j].data);
-        px_matrix inverse, local = px_matrix_identity;
+        px_scene_matrix inverse, local = px_scene_matrix_identity;
         bool above = parent == PELT_NONE || px_usd_matrix_inverse(&binds[parent], &inverse);
         if (has_rests)
             local = rests[j];
         else if (has_binds && above)
-            local = parent == PELT_NONE ? binds[j] : px_matrix_mul(&inverse, &binds[j]);
+            local = parent == PELT_NONE ? binds[j] : px_scene_matrix_mul(&inverse, &binds[j]);
         if (!has_binds) /* the rest pose, in the space of the skeleton */
-            binds[j] = parent == PELT_NONE ? local : px_matrix_mul(&binds[parent], &local);
+            binds[j] = parent == PELT_NONE ? local : px_scene_matrix_mul(&binds[parent], &local);
         if (!px_usd_matrix_inverse(&binds[j], &skeleton->inverses[j]))
-            skeleton->inverses[j] = px_matrix_identity;
+            skeleton->inverses[j] = px_scene_matrix_identity;
         px_text element = last_element(skeleton->joints[j]);
         size_t prefix = strlen(PX_USD_BIND_JOINT);
         uint32_t above_joint = parent == PELT_NONE ? PELT_NONE : skeleton->model_joints[parent];

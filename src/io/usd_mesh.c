@@ -10,7 +10,7 @@
 typedef struct geometry {
     const px_usd_prim *prim;
     const px_usd_skeleton *skeleton; /* that it is bound to by weights; NULL: by none */
-    px_matrix place;                 /* from its points to the model */
+    px_scene_matrix place;           /* from its points to the model */
     px_polygons content;
     px_list vertices; /* px_corner */
     pelt_model *built;
@@ -108,7 +108,7 @@ static pelt_result read_attributes(px_usd_gathered *all, geometry *g) {
     PX_TRY(px_usd_read_primvar(usd, g->prim, normals, "primvars:normals:indices", 3, fallback, &g->normals));
     for (size_t n = 0; n < g->normals.value_count; n++) {
         float *normal = g->normals.values + 3 * n, turned[3] = {0};
-        px_matrix inverse; /* normals turn by the inverse transpose */
+        px_scene_matrix inverse; /* normals turn by the inverse transpose */
         if (px_usd_matrix_inverse(&g->place, &inverse))
             for (int r = 0; r < 3; r++)
                 for (int c = 0; c < 3; c++)
@@ -312,7 +312,7 @@ static pelt_result read_mesh_joints(px_usd *usd, const geometry *g, uint32_t **o
 /* Bones of the joints of a mesh [count], made when they are used. */
 static pelt_result bone_of(px_usd_gathered *all, const geometry *g, uint32_t joint, uint32_t *bones, uint16_t *out) {
     if (bones[joint] == 0) {
-        px_matrix bind = px_matrix_mul(&g->skeleton->inverses[joint], &g->place);
+        px_scene_matrix bind = px_scene_matrix_mul(&g->skeleton->inverses[joint], &g->place);
         pelt_affine inverse_bind = px_usd_affine(&bind);
         for (int e = 0; e < 12; e++)
             if (!isfinite(inverse_bind.m[e]))
@@ -379,7 +379,7 @@ static pelt_result find_mesh_joint(px_usd_gathered *all, geometry *g) {
         g->joint = usd->skeletons[0].model_joints[(size_t)given];
     if (g->joint == PELT_NONE && all->rigged &&
         (!g->skeleton || px_usd_find(g->prim, "skel:blendShapes", PX_USD_VALUE)))
-        PX_TRY(px_usd_add_joint(usd->read->model, px_usd_prim_name(usd, g->prim), PELT_NONE, &px_matrix_identity,
+        PX_TRY(px_usd_add_joint(usd->read->model, px_usd_prim_name(usd, g->prim), PELT_NONE, &px_scene_matrix_identity,
                                 &g->joint));
     return PELT_OK;
 }
@@ -462,7 +462,7 @@ static pelt_result build_geometry(px_usd_gathered *all, geometry *g) {
         g->skeleton = px_usd_find_skeleton(usd, g->prim);
     PX_TRY(px_usd_place(usd, g->prim, &moves, &g->place));
     if (g->skeleton) { /* points go to the space of the skeleton by a matrix of their own; in the bones, so that they stay as they are */
-        g->place = px_matrix_identity;
+        g->place = px_scene_matrix_identity;
         PX_TRY(px_usd_tuple_of(usd, px_usd_value(g->prim, "primvars:skel:geomBindTransform"), matrix, 16, &found));
         g->rigid = px_usd_number(px_usd_value(g->prim, "pelt:rigid"), 0) != 0;
     }
@@ -481,7 +481,7 @@ static pelt_result build_geometry(px_usd_gathered *all, geometry *g) {
     if (result == PELT_OK)
         result = px_merge_layers(&all->merge, mesh, &g->layers);
     if (result == PELT_OK && g->skeleton) {
-        px_matrix own = g->place;
+        px_scene_matrix own = g->place;
         if (found)
             px_usd_matrices(matrix, &g->place, 1);
         result = read_influences(all, g, &influences);

@@ -549,7 +549,7 @@ pelt_result px_usd_next_sample(const px_usd *usd, px_text samples, const char **
     return PELT_OK;
 }
 
-bool px_usd_matrices(const double *numbers, px_matrix *out, size_t count) {
+bool px_usd_matrices(const double *numbers, px_scene_matrix *out, size_t count) {
     bool finite = true;
     for (size_t n = 0; n < count; n++)
         for (size_t e = 0; e < 12; e++) {

@@ -35,7 +35,7 @@ typedef struct px_usd_writer {
     uint32_t first_joint;   /* joint of the file that is joint 0 of the model: 1 behind PX_USD_ROOT_JOINT, else 0 */
     uint32_t joint_count;   /* joints of the file: those of the model, then further ones of bones */
     const char **paths;     /* [joint of the file] */
-    px_matrix *binds;       /* [joint of the file] */
+    px_scene_matrix *binds; /* [joint of the file] */
     uint32_t *bone_joints;  /* [bone] joint of the file */
     uint32_t *bind_bones;   /* [joint of the model] the bone that its bind matrix is of; PELT_NONE: none yet */
     const char **channels;  /* [morph] */

@@ -168,12 +168,12 @@ static void write_skin(px_usd_writer *w, uint32_t group) {
     const pelt_skin *skin = &w->model->skin;
     const px_mesh_group *g = &w->groups[group];
     uint32_t bone = w->group_bones[group], k = 1;
-    px_matrix place = px_matrix_identity;
+    px_scene_matrix place = px_scene_matrix_identity;
     if (bone != PELT_NONE) {
         uint32_t joint = w->first_joint + skin->bone_joints[bone];
-        px_matrix inverse = px_usd_matrix_of(&skin->inverse_binds[bone]);
+        px_scene_matrix inverse = px_usd_matrix_of(&skin->inverse_binds[bone]);
         w->bone_joints[bone] = joint;
-        place = px_matrix_mul(&w->binds[joint], &inverse);
+        place = px_scene_matrix_mul(&w->binds[joint], &inverse);
     }
     for (uint32_t i = 0; i < g->point_count && bone == PELT_NONE; i++)
         while (k < skin->influence_count && skin->weights[(size_t)g->vertices[i] * skin->influence_count + k] > 0)

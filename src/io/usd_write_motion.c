@@ -42,7 +42,7 @@ static void write_skeleton_arrays(px_usd_writer *w) {
     for (int which = 0; which < 2; which++) {
         px_usd_start(out, which ? "uniform matrix4d[] restTransforms = [" : "uniform matrix4d[] bindTransforms = [");
         for (uint32_t j = 0; j < w->joint_count; j++) {
-            px_matrix rest = px_usd_matrix_of_transform(rest_of(w, j));
+            px_scene_matrix rest = px_usd_matrix_of_transform(rest_of(w, j));
             px_buffer_text(&out->text, j ? ", " : "");
             px_usd_put_matrix(out, which ? &rest : &w->binds[j]);
         }

@@ -25,7 +25,7 @@ static pelt_result plan_joints(px_usd_writer *w) {
     uint32_t most = skeleton->joint_count + w->model->skin.bone_count + 1, roots = 0;
     pelt_affine *globals = PX_NEW(w->arena, pelt_affine, skeleton->joint_count);
     w->paths = PX_NEW(w->arena, const char *, most);
-    w->binds = PX_NEW(w->arena, px_matrix, most);
+    w->binds = PX_NEW(w->arena, px_scene_matrix, most);
     w->bind_bones = PX_NEW(w->arena, uint32_t, skeleton->joint_count);
     w->bone_joints = PX_NEW(w->arena, uint32_t, w->model->skin.bone_count);
     if (!globals || !w->paths || !w->binds || !w->bind_bones || !w->bone_joints)
@@ -35,7 +35,7 @@ static pelt_result plan_joints(px_usd_writer *w) {
         roots += skeleton->parents[j] == PELT_NONE;
     w->first_joint = roots > 1;
     if (w->first_joint) {
-        w->binds[0] = px_matrix_identity;
+        w->binds[0] = px_scene_matrix_identity;
         PX_TRY(add_path(w, PX_USD_ROOT_JOINT, PELT_NONE));
     }
     for (uint32_t j = 0; j < skeleton->joint_count; j++) {
@@ -69,7 +69,7 @@ static uint32_t only_bone(const px_usd_writer *w, const px_mesh_group *g) {
 static pelt_result place_bone(px_usd_writer *w, uint32_t bone, uint32_t *lost) {
     const pelt_skin *skin = &w->model->skin;
     uint32_t joint = skin->bone_joints[bone], before = w->bind_bones[joint];
-    px_matrix inverse = px_usd_matrix_of(&skin->inverse_binds[bone]), bind;
+    px_scene_matrix inverse = px_usd_matrix_of(&skin->inverse_binds[bone]), bind;
     w->bone_joints[bone] = w->first_joint + joint;
     if (before != PELT_NONE &&
         memcmp(&skin->inverse_binds[before], &skin->inverse_binds[bone], sizeof(pelt_affine)) == 0)

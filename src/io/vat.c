@@ -286,6 +286,9 @@ static pelt_result write_all(vat *v) {
     const char *normals = path_with(v, "_normals.exr"), *mesh = path_with(v, ".glb"), *text = path_with(v, ".json");
     if (!normals || !mesh || !text)
         return PELT_ERROR_MEMORY;
+    if (strcmp(mesh, v->write->model->path) == 0)
+        return px_fail(v->context, PELT_ERROR_OUTPUT,
+                       "the mesh of the texture would replace %s, which is read; give the output another name", mesh);
     PX_TRY(prepare(v));
     PX_TRY(write_texture(v, v->write->path, false));
     PX_TRY(write_texture(v, normals, true));
