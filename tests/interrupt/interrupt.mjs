@@ -85,7 +85,7 @@ function makeInputs() {
     writeFileSync("poses/bent.json", '{"joints": {"upper": {"euler": [0, 0, 70]}}}');
     const info = JSON.parse(run(pelt, ["info", "rig.glb", "--json", "-"]));
     writeFileSync("numbers", "0.1\n".repeat(info.inputs[0].vertices));
-    writeFileSync("studio.html", "<!doctype html>\n<!-- files -->\n<script></script>\n");
+    writeFileSync("studio.html", "<!doctype html>\n<html>\n<!-- files -->\n</html>\n");
     for (const k of [0, 1, 2]) writeFileSync(`q_${k}.obj`, `v 0 0 ${k}\nv 1 0 ${k}\nv 1 1 ${k}\nv 0 1 ${k}\nf 1 2 3 4\n`);
 }
 
