@@ -205,43 +205,59 @@ static void animate(const px_fit *fit, const float *coords, size_t count, size_t
     }
 }
 
-/* Normals of frames [first, first + count): normals [frame][vertex][3], or, where that is NULL, counts wrong ones. */
-static pelt_result use_frames(const turning *t, size_t first, size_t count, double *normals) {
+static pelt_result count_frames(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const turning *t = user;
     const px_fit *fit = t->fit;
     size_t n = 4 * (size_t)fit->bone_count, N = fit->vertex_count, rows = 3 * count, all = N + t->ghost_count;
     double *positions = PX_ALLOC(fit->context, double, px_mul_size(all, rows) + 3 * N + STRIP * (size_t)fit->dimension);
     if (!positions)
         return PELT_ERROR_MEMORY;
-    double *own = positions + all * rows, *wide = own + 3 * N;
+    double *normals = positions + all * rows, *wide = normals + 3 * N;
     animate(fit, fit->coords, N, 3 * first, rows, wide, positions);
     animate(fit, t->ghost_coords, t->ghost_count, 3 * first, rows, wide, positions + N * rows);
     for (size_t k = 0; k < count; k++) {
-        find_normals(t, positions + 3 * k, rows, normals ? normals + 3 * N * k : own);
-        for (size_t i = 0; !normals && i < N; i++)
-            t->wrong[first + k] += is_wrong(t, t->transforms + 3 * (first + k) * n, i, own + 3 * i);
+        find_normals(t, positions + 3 * k, rows, normals);
+        for (size_t i = 0; i < N; i++)
+            t->wrong[first + k] += is_wrong(t, t->transforms + 3 * (first + k) * n, i, normals + 3 * i);
     }
     px_free(fit->context, positions);
     return PELT_OK;
 }
 
-static pelt_result count_frames(void *user, size_t first, size_t count, size_t block) {
-    (void)block;
-    return use_frames(user, first, count, NULL);
-}
-
-/* Normals of some frames, and the vertices of a leaf that are added to N X_nᵀ. */
+/* Normals of up to FRAMES_BLOCK frames, and the vertices of a leaf that are added to N X_nᵀ. */
 typedef struct normal_sum {
     const turning *t;
-    size_t frame;        /* the first */
-    double *normals;     /* [frame][vertex][3] */
-    size_t first, count; /* vertices */
-    double *cross;       /* [3 · frame][4P] */
+    size_t frame, frames; /* the first, and their number */
+    double *positions;    /* [vertex, ghost][3 · frames] */
+    double *normals;      /* [frame][vertex][3] */
+    size_t first, count;  /* vertices */
+    double *cross;        /* [3 · frame][4P] */
 } normal_sum;
 
-static pelt_result find_frame(void *user, size_t first, size_t count, size_t block) {
+static pelt_result place_vertices(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const normal_sum *s = user;
-    return use_frames(s->t, s->frame + first, count, s->normals + 3 * (size_t)s->t->fit->vertex_count * first);
+    const px_fit *fit = s->t->fit;
+    size_t N = fit->vertex_count, d = fit->dimension, rows = 3 * s->frames;
+    size_t own = first < N ? px_min_size(count, N - first) : 0;
+    double *wide = PX_ALLOC(fit->context, double, STRIP *d);
+    if (!wide)
+        return PELT_ERROR_MEMORY;
+    animate(fit, fit->coords + first * d, own, 3 * s->frame, rows, wide, s->positions + first * rows);
+    if (own < count)
+        animate(fit, s->t->ghost_coords + (first + own - N) * d, count - own, 3 * s->frame, rows, wide,
+                s->positions + (first + own) * rows);
+    px_free(fit->context, wide);
+    return PELT_OK;
+}
+
+static pelt_result find_frame(void *user, size_t frame, size_t count, size_t block) {
+    (void)count, (void)block;
+    const normal_sum *s = user;
+    find_normals(s->t, s->positions + 3 * frame, 3 * s->frames,
+                 s->normals + 3 * (size_t)s->t->fit->vertex_count * frame);
+    return PELT_OK;
 }
 
 static pelt_result add_frame(void *user, size_t frame, size_t count, size_t block) {
@@ -266,23 +282,29 @@ static pelt_result add_normals(void *user, size_t first, size_t count, double *c
     sum->first = first;
     sum->count = count;
     sum->cross = cross;
-    size_t frames = px_min_size(FRAMES_BLOCK, sum->t->fit->row_count / 3 - sum->frame);
-    return px_parallel(sum->t->fit->context, NULL, frames, 1, add_frame, sum);
+    return px_parallel(sum->t->fit->context, NULL, sum->frames, 1, add_frame, sum);
 }
 
 /* cross [row][4P]: N X_nᵀ, FRAMES_BLOCK frames at a time. */
 static pelt_result sum_normals(const turning *t, double *cross) {
     const px_fit *fit = t->fit;
-    size_t n = 4 * (size_t)fit->bone_count, frames = fit->row_count / 3;
-    normal_sum sum = {.t = t, .normals = PX_ALLOC(fit->context, double, 3 * (size_t)FRAMES_BLOCK * fit->vertex_count)};
-    pelt_result result = sum.normals ? PELT_OK : PELT_ERROR_MEMORY;
+    pelt_context *context = fit->context;
+    size_t n = 4 * (size_t)fit->bone_count, frames = fit->row_count / 3, N = fit->vertex_count,
+           all = N + t->ghost_count;
+    normal_sum sum = {.t = t,
+                      .positions = PX_ALLOC(context, double, px_mul_size(3 * FRAMES_BLOCK, all)),
+                      .normals = PX_ALLOC(context, double, px_mul_size(3 * FRAMES_BLOCK, N))};
+    pelt_result result = sum.positions && sum.normals ? PELT_OK : PELT_ERROR_MEMORY;
     for (; result == PELT_OK && sum.frame < frames; sum.frame += FRAMES_BLOCK) {
-        size_t some = px_min_size(FRAMES_BLOCK, frames - sum.frame);
-        result = px_parallel(fit->context, NULL, some, 1, find_frame, &sum);
+        sum.frames = px_min_size(FRAMES_BLOCK, frames - sum.frame);
+        result = px_parallel(context, NULL, all, STRIP, place_vertices, &sum);
         if (result == PELT_OK)
-            result = px_fit_sum(fit, 3 * some * n, add_normals, &sum, cross + 3 * sum.frame * n);
+            result = px_parallel(context, NULL, sum.frames, 1, find_frame, &sum);
+        if (result == PELT_OK)
+            result = px_fit_sum(fit, 3 * sum.frames * n, add_normals, &sum, cross + 3 * sum.frame * n);
     }
-    px_free(fit->context, sum.normals);
+    px_free(context, sum.normals);
+    px_free(context, sum.positions);
     return result;
 }
 

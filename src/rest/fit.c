@@ -248,7 +248,8 @@ static pelt_result run(fit *f) {
     size_t bytes = px_mul_size(f->frame_count, (tangents ? 6 : 3) * sizeof(float)), count = mesh->vertex_count;
     f->share = px_leaves_even(f->context, count);
     size_t most =
-        px_min_size(px_max_size(TARGET_BYTES / px_max_size(bytes, 1), VERTEX_BLOCK), px_leaves_own(&f->share));
+        px_min_size(px_max_size(TARGET_BYTES / pelt_group_size(f->context) / px_max_size(bytes, 1), VERTEX_BLOCK),
+                    px_leaves_own(&f->share));
     PX_TRY(px_shading_make(f->scratch, mesh, &f->shading));
     PX_TRY(pose(f));
     f->targets.normals = PX_NEW(f->scratch, float, px_mul_size(3 * most, f->frame_count));
