@@ -58,9 +58,8 @@ struct pelt_decomposer {
     px_sma sma;               /* filled by method `sma` only */
     float *errors;            /* [desc.iterations] E_rms after each iteration */
     uint32_t next_move;
-    uint32_t next_exchange, exchange_count; /* effort best: iteration of the next attempt, and attempts so far */
-    uint64_t sent;                          /* bytes, by this process in the last iteration */
-    bool settled;                           /* px_decomposer_settle has run */
+    uint64_t sent; /* bytes, by this process in the last iteration */
+    bool settled;  /* px_decomposer_settle has run */
     bool searched; /* made by px_search_bones: no iteration remains; trials are in the report, in fit.arena */
 };
 

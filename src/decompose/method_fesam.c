@@ -19,9 +19,9 @@
 #define EXCHANGE_AT    10u  /* … after this iteration; other kinds than affine: … */
 #define EXCHANGE_LATER 12u  /* … after this one, four iterations after the first relocation */
 #define EXCHANGE_TRIAL 10u  /* iterations before the result is judged */
-#define LATE_EVERY     20u  /* effort best: iterations between further attempts, twice as many after a success, … */
+#define LATE_EVERY     20u  /* effort best: iterations between further attempts, with half as many bones, … */
 #define LATE_FROM      60u  /* … from this one */
-#define LATE_LAST      300u /* … to this one */
+#define LATE_LAST      240u /* … to this one */
 #define LATE_TRIAL     40u
 
 /* ---- Initial bones ------------------------------------------------------------------------------------------ */
@@ -78,38 +78,30 @@ static pelt_result move_bones(pelt_decomposer *d) {
     return PELT_OK;
 }
 
+static uint32_t exchange_at(const pelt_decomposer *d) {
+    return d->fit.kind->unconstrained ? EXCHANGE_AT : EXCHANGE_LATER;
+}
+
 static uint32_t extra_bones(const pelt_decomposer *d) {
-    bool wanted = !d->desc.rig && !d->desc.published && d->desc.iterations > EXCHANGE_LATER + EXCHANGE_TRIAL;
+    bool wanted = !d->desc.rig && !d->desc.published && d->desc.iterations > exchange_at(d) + EXCHANGE_TRIAL;
     uint32_t target = d->fit.bone_target, extra = (uint32_t)(EXCHANGE_SHARE * target + 0.5);
     if (extra < 2 && !d->fit.kind->unconstrained)
         return 0; /* a single bone is relocated */
     return wanted ? (uint32_t)px_min_size(extra, d->fit.total_count - target) : 0;
 }
 
-/* Bones to exchange in late attempts: half as many as at first, one, and as many, in turns. The same number again
- * would fail again, because the state changed little. */
-static uint32_t late_bones(const pelt_decomposer *d) {
-    uint32_t extra = d->fit.bone_capacity - d->fit.bone_target, counts[] = {(extra + 1) / 2, 1, extra};
-    return counts[d->exchange_count % 3];
-}
-
 static pelt_result exchange_bones(pelt_decomposer *d) {
-    bool unconstrained = d->fit.kind->unconstrained;
     uint32_t n = d->report.iteration_count, extra = d->fit.bone_capacity - d->fit.bone_target;
-    bool first = n == (unconstrained ? EXCHANGE_AT : EXCHANGE_LATER);
-    bool late = d->desc.effort == PELT_EFFORT_BEST && n >= px_max_size(d->next_exchange, LATE_FROM) && n <= LATE_LAST;
-    if (extra == 0 || (!first && !late))
+    bool late = d->desc.effort == PELT_EFFORT_BEST && n >= LATE_FROM && n <= LATE_LAST && n % LATE_EVERY == 0;
+    if (extra == 0 || (n != exchange_at(d) && !late))
         return PELT_OK;
     /* Plain iterations slow down: during the trial they lower the error by about twice as much as in the last iterations,
      * a fifth or half as many. */
     uint32_t back = late ? LATE_TRIAL / 2 : EXCHANGE_TRIAL / 5;
-    double fall = (double)d->errors[n - 1] / (double)d->errors[n - 1 - back], before = d->fit.now.objective;
-    double expected = before * px_pow(fall, 4); /* squares of errors */
-    PX_TRY(px_solver_exchange_bones(&d->solver, &d->spare, late ? late_bones(d) : extra,
-                                    late ? LATE_TRIAL : EXCHANGE_TRIAL, expected));
-    d->exchange_count += late;
-    d->next_exchange = n + (d->fit.now.objective < before ? 2 : 1) * LATE_EVERY;
-    return PELT_OK;
+    double fall = (double)d->errors[n - 1] / (double)d->errors[n - 1 - back];
+    double expected = d->fit.now.objective * px_pow(fall, 4); /* squares of errors */
+    return px_solver_exchange_bones(&d->solver, &d->spare, late ? (extra + 1) / 2 : extra,
+                                    late ? LATE_TRIAL : EXCHANGE_TRIAL, expected);
 }
 
 static pelt_result step(pelt_decomposer *d) {

@@ -197,10 +197,8 @@ pelt_result px_solver_move_bones(px_solver *solver, px_fit_state *spare, double 
 
 /* ---- Exchanging bones -------------------------------------------------------------------------------------- */
 
-#define EXCHANGE_STEPS 6u   /* iterations with the added bones */
-#define REMOVALS       3u   /* batches in which bones are removed, an iteration after each */
-#define LONG_TRIAL     20u  /* a trial of this many iterations or more ends after a quarter of them … */
-#define HOPELESS       1.03 /* … where the error is this many times that of the start */
+#define EXCHANGE_STEPS 6u /* iterations with the added bones */
+#define REMOVALS       3u /* batches in which bones are removed, an iteration after each */
 
 static pelt_result steps(px_solver *solver, uint32_t count) {
     for (uint32_t n = 0; n < count; n++)
@@ -248,10 +246,7 @@ pelt_result px_solver_exchange_bones(px_solver *solver, px_fit_state *spare, uin
     fit->rest_most = rest_most;
     PX_TRY(result);
     px_solver_restart(solver);
-    uint32_t quarter = trial < LONG_TRIAL ? 0 : trial / 4;
-    PX_TRY(steps(solver, quarter));
-    if (quarter == 0 || fit->now.objective < HOPELESS * HOPELESS * spare->objective)
-        PX_TRY(steps(solver, trial - quarter));
+    PX_TRY(steps(solver, trial));
     if (!(fit->now.objective < expected)) {
         px_fit_state_copy(fit, spare, &fit->now);
         px_solver_restart(solver);
