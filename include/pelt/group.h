@@ -16,8 +16,9 @@
 extern "C" {
 #endif
 
-/* Number of this process, from 0, and number of processes; 0 and 1 without a group. */
+/* Number of this process, from 0; 0 without a group. */
 PELT_API PELT_EXPERIMENTAL uint32_t pelt_group_rank(const pelt_context *context);
+/* Number of processes; 1 without a group. */
 PELT_API PELT_EXPERIMENTAL uint32_t pelt_group_size(const pelt_context *context);
 
 /* All processes call these together, with the same sizes. Without a group they do nothing. */
