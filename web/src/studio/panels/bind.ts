@@ -263,7 +263,8 @@ class Bind implements Panel {
         this.settleTimer = window.setTimeout(() => {
             const step = this.bound(studio);
             if (!step || this.stale !== step) return;
-            if (studio.busy || this.weighing) return this.settleSoon(studio);
+            const current = this.live?.solved === JSON.stringify(this.solving(studio.settings(this)));
+            if (studio.busy || this.weighing || !current) return this.settleSoon(studio);
             this.settle(studio, step).catch((error: Error) => studio.tell(error.message, "error"));
         }, SETTLE_DELAY);
     }
@@ -274,7 +275,9 @@ class Bind implements Panel {
         const { steps } = studio.state;
         const base = steps[Math.max(steps.indexOf(step) - 1, 0)];
         const settings = studio.settings(this);
+        const before = this.live;
         const live = await this.solve(studio, base.model, settings, {});
+        if (live !== before) void this.weigh(studio); // the fields are others: so are the shown weights
         const model = await base.model.borrow();
         try {
             await this.copyWeights(studio, live, model, settings, {});
