@@ -1,6 +1,7 @@
 /* The reduction A ≈ B C: every method against the optimum by LAPACK's singular values, and invariance to settings. */
 #include "support.h"
 
+#include "decompose/divide.h"
 #include "decompose/gather.h"
 #include "decompose/kinds.h"
 #include "decompose/reduce.h"
@@ -64,6 +65,7 @@ static void begin(fixture *f, uint32_t vertex_count, uint32_t frame_count, uint3
     f->fit.bone_capacity = 4000; /* the number of bones does not limit the dimension */
     f->fit.influence_count = 4;
     f->fit.arena = px_arena_create(f->test.context);
+    px_fit_divide(&f->fit, vertex_count, false);
     f->fit.now.rest = PX_NEW(f->fit.arena, double, 3 * (size_t)vertex_count);
     assert_non_null(f->fit.now.rest);
 }
@@ -307,9 +309,9 @@ static void samples_miss_nothing(void **state) {
 /* Samples pay for large animations only. */
 static void stride_follows_the_work(void **state) {
     (void)state;
-    assert_int_equal(px_sample_stride(&(px_fit){.row_count = 1500, .vertex_count = 200000}), 16);
-    assert_int_equal(px_sample_stride(&(px_fit){.row_count = 1500, .vertex_count = 20000}), 1);
-    assert_int_equal(px_sample_stride(&(px_fit){.row_count = 144, .vertex_count = 200000}), 1);
+    assert_int_equal(px_sample_stride(&(px_fit){.row_count = 1500, .total_count = 200000}), 16);
+    assert_int_equal(px_sample_stride(&(px_fit){.row_count = 1500, .total_count = 20000}), 1);
+    assert_int_equal(px_sample_stride(&(px_fit){.row_count = 144, .total_count = 200000}), 1);
 }
 
 /* An iterated basis of unknown rank must grow until it suffices. */

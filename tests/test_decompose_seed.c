@@ -1,6 +1,7 @@
 /* Initial bones, the number of bones, and smooth weights. */
 #include "support.h"
 
+#include "decompose/divide.h"
 #include "decompose/kinds.h"
 #include "decompose/neighbours.h"
 #include "scenes.h"
@@ -67,7 +68,7 @@ static void regions(void **state) {
  * to it, that moves with the right half. The basis is the frames themselves. */
 static void make_strip(test_context *test, px_fit *fit) {
     *fit = (px_fit){.context = test->context, .kind = &px_bone_affine, .arena = px_arena_create(test->context)};
-    fit->vertex_count = 2 * COLUMNS + 3;
+    px_fit_divide(fit, 2 * COLUMNS + 3, false);
     fit->row_count = fit->dimension = 6;
     fit->bone_capacity = 2;
     fit->influence_count = 4;

@@ -1,5 +1,6 @@
 /* SMA (Skinning Mesh Animations): mean shift against brute force, weights against the equations, known bones, and
  * properties of every method. */
+#include "decompose/divide.h"
 #include "decompose/kinds.h"
 #include "decompose/sma.h"
 #include "scenes.h"
@@ -191,7 +192,7 @@ enum { rows = 12, bones = 4, vertices = 60 };
 /* Random affine bones and trajectories; the basis is the frames themselves. */
 static void make_fit(test_context *test, px_fit *fit, test_random *random, uint32_t bone_count) {
     *fit = (px_fit){.context = test->context, .kind = &px_bone_affine, .arena = px_arena_create(test->context)};
-    fit->vertex_count = vertices;
+    px_fit_divide(fit, vertices, false);
     fit->row_count = fit->dimension = rows;
     fit->bone_capacity = fit->bone_count = bone_count;
     fit->influence_count = bones;
