@@ -1,9 +1,9 @@
 /* Sums over the elements (vertices, frames) of all processes of a group, in an order that depends on neither the number of
  * processes nor that of threads.
  *
- * The elements are divided into leaves, consecutive and of a size that depends on their number only. A sum over all elements is a sum within every leaf, then a binary tree: a node
- * is its left half plus its right half. A process owns consecutive leaves. It adds what it can and passes on nodes of the
- * tree, one if its leaves are a node.
+ * The elements are divided into leaves, consecutive and of a size that depends on their number only. A sum over all
+ * elements is a sum within every leaf, then a binary tree: a node is its left half plus its right half. A process owns
+ * consecutive leaves. It adds what it can and passes on nodes of the tree, one if its leaves are a node.
  */
 #ifndef PELT_CORE_GROUP_H
 #define PELT_CORE_GROUP_H
