@@ -72,7 +72,7 @@ const REPORTS = [["--json", "r.json"], ["--report", "r.html"]];
 const READS = [
     "--skeleton", "--poses", "--unseen", "--rest", "--original", "--displace", "--soft-map", "--pin-map", "--stiffness-map",
     "--damping-map", "--map", "--pose", "--source", "--paint-file", "--prefer",
-    "--settings", "--page",
+    "--settings", "--page", "--falloff-map",
 ];
 
 function makeInputs() {
