@@ -141,6 +141,24 @@ static inline void test_fails(const test_context *test, pelt_result result, pelt
         fail_msg("wanted %s with '%s', got %s: %s", pelt_result_name(wanted), words, pelt_result_name(result), text);
 }
 
+/* A text that is no valid file, and words of the message. */
+typedef struct test_bad_text {
+    const char *text, *words;
+} test_bad_text;
+/* Asserts that every text, read as a file of this name, is refused and leaves no model. */
+static inline void test_texts_are_rejected(const test_bad_text *cases, size_t count, const char *name) {
+    for (size_t c = 0; c < count; c++) {
+        test_context test;
+        test_begin(&test, 1);
+        pelt_model *model;
+        pelt_result result = pelt_load_memory(test.context, cases[c].text, strlen(cases[c].text), name, NULL, &model);
+        assert_true(result == PELT_ERROR_INPUT || result == PELT_ERROR_UNSUPPORTED);
+        test_fails(&test, result, result, cases[c].words);
+        assert_null(model);
+        test_end(&test);
+    }
+}
+
 /* Runs `run` in a new context whose allocation `fail_at` (and, with `after`, all later ones) fails. It must fail with
  * ERROR_MEMORY and a message, or succeed without that block; nothing may leak. `run` must destroy what it created.
  * Returns the number of allocations. */

@@ -351,9 +351,7 @@ static void layers_are_blended(void **state) {
 
 static void bad_files_are_rejected(void **state) {
     (void)state;
-    static const struct {
-        const char *text, *words;
-    } cases[] = {
+    static const test_bad_text cases[] = {
         {"; FBX 7.4.0\nFBXHeaderExtension: {\nFBXVersion: 7400\n}\n", "no nodes"},
         {"; FBX 7.4.0\nFBXHeaderExtension: {\nFBXVersion: 6100\n}\n", "version 6.1"},
         {"; FBX 7.4.0\nObjects: {\n", "line 3: '}' is missing"},
@@ -378,17 +376,7 @@ static void bad_files_are_rejected(void **state) {
          "\"Mesh\" {\nVertices: *3 { a: 0 0 0 }\n}\n}\nConnections: {\nC: \"OO\",1,0\nC: \"OO\",2,1\n}\n",
          "where a number is expected"}, /* numbers without commas */
     };
-    for (size_t c = 0; c < PX_COUNT(cases); c++) {
-        test_context test;
-        test_begin(&test, 1);
-        pelt_model *model;
-        pelt_result result =
-            pelt_load_memory(test.context, cases[c].text, strlen(cases[c].text), "bad.fbx", NULL, &model);
-        assert_true(result == PELT_ERROR_INPUT || result == PELT_ERROR_UNSUPPORTED);
-        test_fails(&test, result, result, cases[c].words);
-        assert_null(model);
-        test_end(&test);
-    }
+    test_texts_are_rejected(cases, PX_COUNT(cases), "bad.fbx");
 }
 
 /* ---- Decompression ------------------------------------------------------------------------------------------ */

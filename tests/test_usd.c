@@ -379,9 +379,7 @@ static void clips_come_back(void **state) {
 static void bad_files_are_rejected(void **state) {
     (void)state;
 #define MESH "#usda 1.0\ndef Mesh \"m\"\n{\nint[] faceVertexCounts = [3]\n"
-    static const struct {
-        const char *text, *words;
-    } cases[] = {
+    static const test_bad_text cases[] = {
         {"#usda 1.0\n", "neither a mesh nor a skeleton"},
         {"PXR-USDC\0\0", "usdcat"},
         {"#usda 1.0\ndef Mesh \"m\"\n{\n", "line 4: '}' is missing"},
@@ -404,17 +402,7 @@ static void bad_files_are_rejected(void **state) {
         {"#usda 1.0\ndef Skeleton \"s\"\n{\nuniform token[] joints = [\"a/b\", \"a\"]\n}\n",
          "the joint 'a/b' comes before the joint above it"},
     };
-    for (size_t c = 0; c < PX_COUNT(cases); c++) {
-        test_context test;
-        test_begin(&test, 1);
-        pelt_model *model;
-        pelt_result result =
-            pelt_load_memory(test.context, cases[c].text, strlen(cases[c].text), "bad.usda", NULL, &model);
-        assert_true(result == PELT_ERROR_INPUT || result == PELT_ERROR_UNSUPPORTED);
-        test_fails(&test, result, result, cases[c].words);
-        assert_null(model);
-        test_end(&test);
-    }
+    test_texts_are_rejected(cases, PX_COUNT(cases), "bad.usda");
 }
 
 static void deep_files_are_rejected(void **state) {
