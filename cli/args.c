@@ -253,11 +253,12 @@ static exit_code apply_file(parser *p, const char *path) {
     for (size_t o = 0; o < file.count; o++)
         if (!option_given(session, file.options[o].option->name) && is_changed(p, file.options[o].option, defaults))
             file.options[kept++] = file.options[o];
-    session->given = must_resize(session->given, session->given_count + kept, sizeof *session->given);
-    memmove(session->given + kept, session->given, session->given_count * sizeof *session->given);
-    if (kept > 0)
+    if (kept > 0) {
+        session->given = must_resize(session->given, session->given_count + kept, sizeof *session->given);
+        memmove(session->given + kept, session->given, session->given_count * sizeof *session->given);
         memcpy(session->given, file.options, kept * sizeof *session->given);
-    session->given_count += kept;
+        session->given_count += kept;
+    }
     free(file.options);
     free(file.problem);
     free(defaults);
@@ -360,5 +361,5 @@ exit_code args_parse(cli_session *session, const char *const *args, size_t count
         return EXIT_DONE;
     size_t own = session->given_count;
     exit_code code = session->common.settings_path ? apply_file(&p, session->common.settings_path) : EXIT_DONE;
-    return code == EXIT_DONE ? apply_options(&p, session->given + (session->given_count - own), own) : code;
+    return code == EXIT_DONE && own > 0 ? apply_options(&p, session->given + (session->given_count - own), own) : code;
 }
