@@ -1,0 +1,45 @@
+# Unit tests: tests/test_*.c, each a cmocka program linked with the static library, so that it may call px_ functions.
+# Platforms without cmocka have the part of its interface that is used from cmocka_shim/.
+add_library(pelt_cmocka INTERFACE)
+if(PELT_CMOCKA)
+    find_package(PkgConfig REQUIRED)
+    pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+    target_link_libraries(pelt_cmocka INTERFACE PkgConfig::CMOCKA)
+else()
+    target_include_directories(pelt_cmocka INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/cmocka_shim)
+endif()
+if(WIN32)
+    execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=binmode.o OUTPUT_VARIABLE binmode OUTPUT_STRIP_TRAILING_WHITESPACE)
+    target_link_libraries(pelt_cmocka INTERFACE ${binmode}) # fopen() keeps line ends
+endif()
+file(GLOB TEST_SOURCES CONFIGURE_DEPENDS test_*.c)
+if(NOT PELT_PNG) # which these call themselves
+    list(FILTER TEST_SOURCES EXCLUDE REGEX "/test_(painted|view)\\.c$")
+endif()
+if(WIN32)
+    list(FILTER TEST_SOURCES EXCLUDE REGEX "/test_(posix_|rig_measures)") # POSIX themselves, or by bench/
+endif()
+foreach(source ${TEST_SOURCES})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/scenes)
+    target_link_libraries(${name} PRIVATE pelt_flags pelt_scenes pelt_static pelt_cmocka m)
+    add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${PELT_TEST_TIMEOUT} SKIP_RETURN_CODE 77)
+    pelt_test_parts(${name} ${source})
+endforeach()
+# What `make test` runs under the thread sanitizer: together they enter every parallel loop (px_parallel) with several threads. Tests that
+# enter the same loops again are left to `make test-all`.
+set(THREAD_TESTS bind_apply bind_geodesic bind_limbs bind_prefer bind_volume collide_frames core correct crowd decompose_corrected decompose_host
+    decompose_reduce decompose_sma eigenskin eigenskin_weights helpers light measure mesh normals numeric run_pose run_prepare run_skin simplify sliders study view_modes
+    view_parts voxel voxel_blocks weights_transfer)
+list(TRANSFORM THREAD_TESTS PREPEND test_)
+set_tests_properties(${THREAD_TESTS} PROPERTIES LABELS threads)
+add_custom_target(thread_tests DEPENDS ${THREAD_TESTS})
+if(TARGET test_rig_measures)
+    target_link_libraries(test_rig_measures PRIVATE pelt_bench)
+endif()
+target_compile_definitions(test_failing PRIVATE TEST_PICTURES=$<BOOL:${PELT_PNG}> TEST_MESHOPTIMIZER=$<BOOL:${PELT_MESHOPTIMIZER}>)
+if(PELT_PNG)
+    target_link_libraries(test_painted PRIVATE PNG::PNG) # kinds of pictures that the library does not write
+endif()
