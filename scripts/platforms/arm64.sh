@@ -3,6 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 packages='
 gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
+libc6-dev-arm64-cross test -f /usr/aarch64-linux-gnu/lib/libc.a
 qemu-user-static command -v qemu-aarch64-static
 '
 preset=arm64

@@ -3,9 +3,11 @@
 . "$(dirname "$0")/lib.sh"
 packages='
 gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
+libc6-dev-arm64-cross test -f /usr/aarch64-linux-gnu/lib/libc.a
 qemu-user-static command -v qemu-aarch64-static
 gcc-mingw-w64-x86-64 command -v x86_64-w64-mingw32-gcc
-wine64 command -v wine
+wine command -v wine
+wine64 test -x /usr/lib/wine/wine64
 emscripten command -v emcc
 node-acorn test -d /usr/share/nodejs/acorn
 dpkg-dev command -v dpkg-buildpackage

@@ -3,6 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 packages='
 gcc-s390x-linux-gnu command -v s390x-linux-gnu-gcc
+libc6-dev-s390x-cross test -f /usr/s390x-linux-gnu/lib/libc.a
 qemu-user-static command -v qemu-s390x-static
 '
 preset=s390x

@@ -3,7 +3,8 @@
 . "$(dirname "$0")/lib.sh"
 packages='
 gcc-mingw-w64-x86-64 command -v x86_64-w64-mingw32-gcc
-wine64 command -v wine
+wine command -v wine
+wine64 test -x /usr/lib/wine/wine64
 '
 preset=windows
 runner=("$PWD/scripts/platforms/wine")
