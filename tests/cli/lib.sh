@@ -13,11 +13,12 @@ fail() {
     exit 1
 }
 
+before='' # a command that starts pelt
 # run CODE ARGS…: runs pelt, which must exit with CODE. Its output is then in log/out and log/err.
 run() {
     expected=$1
     shift
-    "$PELT" "$@" >"$work/log/out" 2>"$work/log/err"
+    $before "$PELT" "$@" >"$work/log/out" 2>"$work/log/err"
     code=$?
     [ "$code" = "$expected" ] || fail "pelt $*: exit code $code, expected $expected"
 }
@@ -33,6 +34,14 @@ missing() { [ ! -e "$1" ] || fail "$1 exists"; }
 
 # posix: whether signals, limits and links of this system reach the program; they do not reach a Windows program under wine.
 posix() { [ -z "${PELT_WINDOWS:-}" ]; }
+
+# obey_permissions: from here on, those of files and folders bind pelt, also when the tests run as root. Fails where root cannot give up its
+# right: without util-linux, and under wine, whose server opens the files.
+obey_permissions() {
+    [ "$(id -u)" = 0 ] || return 0
+    posix && command -v setpriv >/dev/null || return 1
+    before='setpriv --bounding-set -dac_override --inh-caps -dac_override'
+}
 
 # pictures: whether the build reads and writes PNG files.
 pictures() { [ -z "${PELT_WITHOUT_PICTURES:-}" ]; }

@@ -55,7 +55,7 @@ run 0 convert a.obj only-read.obj
 mkdir locked
 cp a.obj locked/
 chmod 555 locked
-if ! touch locked/probe 2>/dev/null; then # root may write everywhere
+if obey_permissions; then
     run 3 convert a.obj locked/b.obj
     err 'locked/b.obj: cannot be written: Permission denied'
     run 3 convert a.obj locked/a.obj
@@ -67,5 +67,7 @@ err 'nowhere/b.obj: cannot be written: No such file or directory'
 # ---- Neither home nor terminal ----
 (
     unset HOME TERM
+    ! command -v setsid >/dev/null || before='setsid -w' # a session of its own has no terminal
     run 0 info a.obj
+    run 0 convert a.obj home.ply
 ) </dev/null || exit 1
