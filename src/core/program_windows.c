@@ -3,6 +3,7 @@
 
 #include "core/child.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <io.h>
 #include <shellapi.h>
@@ -151,7 +152,8 @@ bool px_child_start(px_child *child, const char *const *arguments, const char *o
         CreateProcessW(NULL, command, NULL, NULL, TRUE, CREATE_NEW_PROCESS_GROUP, NULL, NULL, &start, &made)) {
         CloseHandle(made.hThread);
         *child = (px_child){made.dwProcessId, (uint64_t)(uintptr_t)made.hProcess};
-    }
+    } else
+        errno = !fits ? E2BIG : log == INVALID_HANDLE_VALUE ? EACCES : EIO;
     CloseHandle(log);
     CloseHandle(none);
     free(command);
