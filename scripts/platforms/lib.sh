@@ -39,7 +39,7 @@ smoke() {
 
 # whole: every test of the library and of the program.
 whole() {
-    local record=build/$preset/tests.xml except='^$' name reason suite number
+    local record=build/$preset/tests.xml except='^$' name reason passed failed skipped
     scripts/build.sh "$preset" || { judge 1; return; }
     while read -r name reason; do
         [ -z "$name" ] || { except+="|^$name\$"; echo "not run: $name: $reason"; }
@@ -47,12 +47,9 @@ whole() {
     rm -f "$record"
     PELT_DATA=${PELT_DATA:-/none} ctest --test-dir "build/$preset" -j "$(nproc)" --output-on-failure --no-tests=error \
         -R "^($suites)" -E "$except" --output-junit "$PWD/$record" </dev/null
-    suite=$(tr '\n\t' '  ' <"$record" | grep -o '<testsuite [^>]*>' | head -n 1)
-    number() { sed -n "s/.* $1=\"\([0-9]*\)\".*/\1/p" <<<"$suite"; }
-    local failures skipped
-    failures=$(number failures) skipped=$(($(number skipped) + $(number disabled)))
-    count $(($(number tests) - failures - skipped)) "$failures" $((skipped + $(grep -c . <<<"$skips")))
-    [ "$failures" -eq 0 ]
+    read -r passed failed skipped < <(node scripts/platforms/summary.mjs "$record")
+    count "$passed" "$failed" $((skipped + $(grep -c . <<<"$skips")))
+    [ "$failed" -eq 0 ]
 }
 
 platform() {
