@@ -46,20 +46,16 @@ build() { one "${1%%:*}: build" scripts/build.sh "$1"; }
 
 # run PRESET CTEST-ARGUMENTS…: as many tests as there are, counted from CTest's own record.
 run() {
-    local preset=$1 start=$SECONDS record=build/$1/tests.xml status counts tests failures skips
+    local preset=$1 start=$SECONDS record=build/$1/tests.xml status good bad none
     shift
     rm -f "$record"
     echo "== $preset: tests"
     ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$jobs" --output-junit "$PWD/$record" \
         "$@" </dev/null
     status=$?
-    # <testsuite … tests="5" failures="1" disabled="0" skipped="2" …>
-    counts=$(tr '\n\t' '  ' <"$record" 2>/dev/null | grep -o '<testsuite [^>]*>' | head -n 1)
-    number() { sed -n "s/.* $1=\"\([0-9]*\)\".*/\1/p" <<<"$counts"; }
-    tests=$(number tests) failures=$(number failures) skips=$(($(number skipped) + $(number disabled)))
-    # CTest failing without a failed test on record (a missing program, no test at all) is a failure too.
-    [ "$status" -ne 0 ] && [ "${failures:-0}" -eq 0 ] && failures=1 tests=$((${tests:-0} + 1))
-    count "$preset: tests" $((SECONDS - start)) $((tests - failures - skips)) "$failures" "$skips"
+    read -r good bad none < <(node scripts/test-summary.mjs "$record" || echo 0 1 0)
+    [ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1 # no test at all
+    count "$preset: tests" $((SECONDS - start)) "$good" "$bad" "$none"
 }
 
 # covered PERCENT: of what has run.

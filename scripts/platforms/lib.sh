@@ -47,7 +47,7 @@ whole() {
     rm -f "$record"
     PELT_DATA=${PELT_DATA:-/none} ctest --test-dir "build/$preset" -j "$(nproc)" --output-on-failure --no-tests=error \
         -R "^($suites)" -E "$except" --output-junit "$PWD/$record" </dev/null
-    read -r passed failed skipped < <(node scripts/platforms/summary.mjs "$record")
+    read -r passed failed skipped < <(node scripts/test-summary.mjs "$record" || echo 0 1 0)
     count "$passed" "$failed" $((skipped + $(grep -c . <<<"$skips")))
     [ "$failed" -eq 0 ]
 }

@@ -1,4 +1,4 @@
-// summary.mjs RECORD: what ctest --output-junit wrote. Prints every test that was skipped and why, by name, on standard error, and
+// test-summary.mjs RECORD: what ctest --output-junit wrote. Prints every test that was skipped and why, by name, on standard error, and
 // "PASSED FAILED SKIPPED" on standard output.
 import { readFileSync } from "node:fs";
 
