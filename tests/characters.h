@@ -15,7 +15,8 @@ static inline void test_walk(const char *path, int depth, void (*check)(const ch
         const char *name = entry->d_name, *dot = strrchr(name, '.');
         if (name[0] == '.' || (depth == 0 && strncmp(name, "char-", 5) != 0 && strncmp(name, "face-", 5) != 0))
             continue;
-        snprintf(full, sizeof full, "%s/%s", path, name);
+        if ((size_t)snprintf(full, sizeof full, "%s/%s", path, name) >= sizeof full)
+            continue;
         if (stat(full, &status) == 0 && S_ISDIR(status.st_mode))
             test_walk(full, depth + 1, check);
         else if (dot && (strcmp(dot, ".glb") == 0 || strcmp(dot, ".gltf") == 0))

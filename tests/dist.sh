@@ -2,6 +2,7 @@
 # dist.sh: what `make dist` makes: the same bytes in two folders; archives and packages have what they must have and run; lintian accepts
 # the Debian packages. Takes long: run by scripts/platforms/dist.sh.
 # dist.sh --smoke BUILD: packs a finished build (preset static) twice: the same bytes, and the archive has what it must have.
+# dist.sh --twice PART…: only makes these parts of scripts/dist.sh in two folders and compares them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -37,15 +38,26 @@ if [ "${1:-}" = --smoke ]; then
     exit
 fi
 
-# Twice: here, and in a copy whose folder has another name.
-scripts/dist.sh
-copy=$temp/a-folder-with-a-longer-name
-mkdir "$copy"
-git ls-files -z | xargs -0 cp --parents -t "$copy"
-ln -s "$root/node_modules" "$copy/node_modules"
-"$copy/scripts/dist.sh" >/dev/null
-diff build/dist/SHA256SUMS "$copy/build/dist/SHA256SUMS" || fail "a build in another folder has other bytes"
-rm -rf "$copy"
+# twice PART…: here, and in a copy whose folder has another name.
+twice() {
+    local copy=$temp/a-folder-with-a-longer-name
+    scripts/dist.sh "$@"
+    mkdir "$copy"
+    git ls-files -z | xargs -0 cp --parents -t "$copy"
+    ln -s "$root/node_modules" "$copy/node_modules"
+    "$copy/scripts/dist.sh" "$@" >/dev/null
+    (cd build/dist && sha256sum $(ls "$copy/build/dist" | grep -v SHA256SUMS)) | diff - <(grep . "$copy/build/dist/SHA256SUMS") ||
+        fail "a build in another folder has other bytes"
+    rm -rf "$copy"
+}
+if [ "${1:-}" = --twice ]; then
+    shift
+    twice "$@"
+    echo "dist: the same bytes in two folders: $*"
+    exit
+fi
+
+twice
 cd build/dist
 sha256sum --check --quiet --strict SHA256SUMS
 out=$PWD
