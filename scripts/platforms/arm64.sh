@@ -7,5 +7,8 @@ libc6-dev-arm64-cross test -f /usr/aarch64-linux-gnu/lib/libc.a
 qemu-user-static command -v qemu-aarch64-static
 '
 preset=arm64
-runner=(qemu-aarch64-static -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib) # as in cmake/arm64.cmake
+runner=(qemu-aarch64-static -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib) # as in cmake/qemu.cmake
+skips='
+cli_batch qemu-user cannot start a second program of its machine
+'
 platform "$@"
