@@ -4,10 +4,14 @@
 #   runner    command that starts a program of the platform; empty: none is needed
 #   skips     lines of "TEST reason": tests that cannot run there
 #   suites    beginnings of the names of tests that run there
+# may define
+#   begin     called before anything is run
 # and calls platform "$@". The name of a file is the name of the platform.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 packages='' preset='' runner=() skips='' suites='test_|cli_|replay_|example_|same_bytes'
+
+begin() { :; }
 
 count() { echo "$1 $2 $3" >"${PELT_COUNTS:-/dev/null}"; }
 
@@ -57,5 +61,6 @@ platform() {
     while read -r package check; do
         [ -z "$package" ] || sh -c "$check" >/dev/null 2>&1 || { echo "skipped: package $package is not installed"; exit 77; }
     done <<<"$packages"
+    begin
     if [ "${1:-}" = --smoke ]; then smoke; else whole; fi
 }
