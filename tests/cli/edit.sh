@@ -82,10 +82,12 @@ run 0 edit tube.glb --displace two.txt --amount 0.05 -o fat.glb --json fat.json
 json fat.json 'r.moved === r.vertices && Math.abs(r.distance_max - 0.1) < 1e-6 && Math.abs(r.distance_mean - 0.1) < 1e-6'
 run 0 edit -q tube.glb --displace two.txt --amount 0.1 --middle 1 -o fat2.glb
 same fat.glb fat2.glb
-mkfifo pipe
-cat two.txt >pipe &
-run 0 edit -q tube.glb --displace pipe --amount 0.05 -o piped.glb
-same fat.glb piped.glb
+if posix; then # wine opens a pipe to look at it, and closes it: what was written is lost
+    mkfifo pipe
+    cat two.txt >pipe &
+    run 0 edit -q tube.glb --displace pipe --amount 0.05 -o piped.glb
+    same fat.glb piped.glb
+fi
 run 0 edit -q tube.glb --displace-attribute TEXCOORD_0.y --amount 0.1 -o cone.glb --json cone.json
 json cone.json 'r.distance_max > 0.09 && r.distance_max < 0.1001 && r.distance_mean < 0.09'
 # A grey picture of 2 × 1 pixels, black and white.
