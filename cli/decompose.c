@@ -32,6 +32,10 @@ static const pelt_option own_options[] = {
      "number in units of the file"},
     {"smallest", 0, PELT_OPTION_FLAG, PELT_FIELD(decompose_settings, smallest), NULL, 0, 0, NULL, NULL,
      "with --max-error: fewer bytes, an uneven surface, and normals only where the source has some"},
+    {"checkpoint", 0, PELT_OPTION_TEXT, PELT_FIELD(decompose_settings, decompose.checkpoint), NULL, 0, 0, NULL, "FILE",
+     "save the state of the solver; a run that was stopped goes on from it, to the same result"},
+    {"checkpoint-every", 0, PELT_OPTION_UINT, PELT_FIELD(decompose_settings, decompose.checkpoint_every), "10", 1,
+     100000, NULL, "N", "iterations after which it is saved"},
 };
 static OPTION_TABLE(own_table, own_options)
 
@@ -197,20 +201,22 @@ static exit_code check_options(const cli_session *session, const decompose_setti
     bool budget = s->budget || s->max_error;
     const idle_options rules[] = {
         {!s->max_error, "smallest", "without --max-error"},
+        {!d->checkpoint, "checkpoint-every", "without --checkpoint"},
         {!s->to_sliders, "combination moves morphs keep normal-weight no-clips fit-motions compress",
          "without --sliders"},
         {s->to_sliders,
          "preset motion rest skeleton weights corrections rounds error transforms tolerance epsilon reduce memory "
          "key-tolerance seed-method smooth fixed-rest free-rest free-bones refine add lock-bones lock-vertices "
          "hierarchy "
-         "published method rotation-tolerance weight-solver min-weight color-clusters",
+         "published method rotation-tolerance weight-solver min-weight color-clusters checkpoint",
          "with --sliders"},
         {!sma, "rotation-tolerance weight-solver min-weight color-clusters", "without --method sma"},
         {d->weight_solver != PELT_WEIGHT_SOLVER_BOUNDED, "min-weight", "without --weight-solver bounded"},
         {sma, "bones error", "with --method sma, which finds the number of bones by --rotation-tolerance"},
-        {sma, "effort iterations tolerance seed-method", "with --method sma, which iterates nothing"},
+        {sma, "effort iterations tolerance seed-method checkpoint", "with --method sma, which iterates nothing"},
         {sma, "smooth free-rest", "with --method sma, whose weights and rest pose are what they are"},
         {rig, "bones seed-method", "with a rig, whose bones are those of the result"},
+        {rig, "checkpoint", "with a rig"},
         {!rig, "refine free-rest lock-bones lock-vertices", "without a rig: --skeleton, --weights or --add"},
         {d->fixed_rest, "free-rest", "with --fixed-rest"},
         {sma || rig || d->transforms != PELT_TRANSFORMS_AFFINE, "free-bones",
@@ -219,6 +225,7 @@ static exit_code check_options(const cli_session *session, const decompose_setti
         {budget, "bones error influences key-tolerance corrections rounds sparse weights-format",
          "with --budget and --max-error, which choose it; limits go into --budget"},
         {budget, "skeleton weights add method", "with --budget and --max-error, which solve for all bones"},
+        {budget, "checkpoint", "with --budget and --max-error, which decompose several times"},
     };
     exit_code code = options_check(session, rules, COUNT(rules));
     return code == EXIT_DONE ? budget_check(session, s) : code;
@@ -279,7 +286,11 @@ static pelt_result decompose_and_write(decompose_work *w) {
     result = pelt_save(context, w->model, w->settings->output, &save);
     w->seconds_write = px_seconds() - start;
     w->bytes_out = written_size(w->settings->output, 0);
-    return result == PELT_OK ? decompose_measure(w) : result;
+    if (result == PELT_OK)
+        result = decompose_measure(w);
+    if (result == PELT_OK && w->desc.checkpoint && pelt_group_rank(context) == 0)
+        pelt_decompose_checkpoint_remove(w->desc.checkpoint);
+    return result;
 }
 
 exit_code decompose_clips(decompose_work *w) {
@@ -423,6 +434,11 @@ const cli_verb verb_decompose = {
         "--budget and --max-error choose the number of bones, their kind (affine or rigid), morph targets, key frames "
         "and the precision of all numbers together, by writing and measuring files; see --compress of 'pelt convert'. "
         "The exit code is 4 when no file keeps the limits.\n\n"
+        "--checkpoint is for long runs: the same command goes on from the file that a stopped one left, also as "
+        "another "
+        "number of processes (mpirun), and removes it at the end. A file of other inputs or settings is refused. What "
+        "the "
+        "reduction found is beside it, in FILE.reduced.\n\n"
         "--target: unreal gets bones without shear; three, playcanvas, web, godot3 and unity at most 4 bones per "
         "vertex, "
         "the others 8. Without it, more than 4 bones per vertex are a warning. Facts about godot, unity and unreal are "

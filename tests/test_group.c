@@ -32,6 +32,7 @@ typedef struct member {
     uint32_t rank;
     pelt_context *context;
     pelt_result result;
+    uint64_t asked, cancel_at; /* looks for a request to stop so far; the one that finds it, 0: none */
     void (*run)(struct member *m);
     void *job;
     px_thread thread;
@@ -93,13 +94,19 @@ static const char *why(void *user) {
     return others_failed(m) ? m->team->text : NULL;
 }
 
+static bool is_cancelled(void *user) {
+    member *m = user;
+    return ++m->asked >= m->cancel_at && m->cancel_at > 0;
+}
+
 static void member_main(void *user) {
     member *m = user;
     m->run(m);
 }
 
-/* Runs `run` in `size` processes with jobs [size] of `job_size` bytes. */
-static void run_team(member *members, uint32_t size, void (*run)(member *m), void *jobs, size_t job_size) {
+/* Runs `run` in `size` processes with jobs [size] of `job_size` bytes. cancel_at: the last process is asked to stop then; 0: never. */
+static void run_team_until(member *members, uint32_t size, uint64_t cancel_at, void (*run)(member *m), void *jobs,
+                           size_t job_size) {
     team t = {.size = size};
     px_mutex_init(&t.lock);
     px_condition_init(&t.changed);
@@ -108,8 +115,11 @@ static void run_team(member *members, uint32_t size, void (*run)(member *m), voi
         *m = (member){.team = &t, .rank = r, .run = run, .job = (char *)jobs + r * job_size};
         pelt_group group = {r, size, put, take, give_up, why, m};
         pelt_context_desc desc = pelt_context_desc_default();
-        desc.thread_count = 1 + r % 2;
+        desc.thread_count = cancel_at ? 1 : 1 + r % 2; /* one: looks for the request are counted without a lock */
         desc.group = &group;
+        desc.cancel = cancel_at ? is_cancelled : NULL;
+        desc.cancel_user = m;
+        m->cancel_at = r == size - 1 ? cancel_at : 0;
         assert_int_equal(pelt_context_create(&desc, &m->context), PELT_OK);
     }
     for (uint32_t r = 1; r < size; r++)
@@ -125,6 +135,10 @@ static void run_team(member *members, uint32_t size, void (*run)(member *m), voi
             }
     px_condition_destroy(&t.changed);
     px_mutex_destroy(&t.lock);
+}
+
+static void run_team(member *members, uint32_t size, void (*run)(member *m), void *jobs, size_t job_size) {
+    run_team_until(members, size, 0, run, jobs, job_size);
 }
 
 static void end_team(member *members, uint32_t size) {
@@ -225,7 +239,10 @@ typedef struct solve_job {
     double error;      /* search for the number of bones */
     uint32_t spoiled;  /* point whose position is not finite; PELT_NONE: none */
     uint32_t vertices; /* of the mesh */
-    uint64_t hash;     /* of the result */
+    uint32_t bones;    /* 0: 6, or those that reach `error` */
+    uint32_t iterations;
+    const char *checkpoint;
+    uint64_t hash; /* of the result */
     pelt_difference difference;
     pelt_decompose_report report;
     size_t peak;
@@ -259,9 +276,11 @@ static pelt_result solve_scene(member *m, solve_job *job) {
     pelt_model *model = NULL;
     scene_desc size = {.vertex_count = job->vertices, .frame_count = 12, .seed = 1};
     pelt_decompose_desc desc = pelt_decompose_desc_default();
-    desc.bones = job->error > 0 ? 0 : 6;
+    desc.bones = job->error > 0 ? 0 : job->bones ? job->bones : 6;
     desc.error = job->error;
-    desc.iterations = job->error > 0 ? 5 : 24;
+    desc.iterations = job->iterations ? job->iterations : job->error > 0 ? 5 : 24;
+    desc.checkpoint = job->checkpoint;
+    desc.checkpoint_every = 1;
     desc.transforms = job->transforms;
     pelt_result result = scene_find(job->scene)->make(context, &size, &model);
     if (result != PELT_OK)
@@ -333,6 +352,127 @@ static void test_trs_search(void **state) {
     check_solve("cloth", PELT_TRANSFORMS_TRS, 40);
 }
 
+/* ---- Checkpoints ------------------------------------------------------------------------------------------ */
+
+static bool is_file(const char *path) {
+    uint64_t size;
+    return px_path_look(path, &size) == PX_PATH_FILE;
+}
+
+/* One run by `size` processes, the last of which is asked to stop at its look `cancel_at`; returns its result. */
+static pelt_result run_from(const solve_job *job, uint32_t size, uint64_t cancel_at, solve_job *out, uint64_t *asked) {
+    member members[PROCESSES_MOST];
+    solve_job jobs[PROCESSES_MOST];
+    for (uint32_t r = 0; r < size; r++)
+        jobs[r] = *job;
+    run_team_until(members, size, cancel_at, solve, jobs, sizeof *jobs);
+    for (uint32_t r = 0; r < size; r++)
+        assert_int_equal(members[r].result, members[0].result);
+    *out = jobs[0];
+    *asked = members[size - 1].asked;
+    pelt_result result = members[0].result;
+    end_team(members, size);
+    return result;
+}
+
+/* Stopped again and again, by other numbers of processes each time, a run comes to the bytes of one that was not stopped. Runs stop at
+ * `points` places over all of their length: in the reduction, seeds, iterations, exchanges of bones, final steps. */
+static void check_resume(const char *name, pelt_transforms transforms, double error, uint32_t points) {
+    static const uint32_t sizes[] = {1, 3, 2};
+    const char *path = "group_checkpoint";
+    solve_job job = {.scene = name, .transforms = transforms, .error = error, .spoiled = PELT_NONE, .vertices = 4400};
+    solve_job whole, part;
+    uint64_t length, asked;
+    job.bones = 10; /* enough for exchanges */
+    job.iterations = error > 0 ? 5 : 26;
+    pelt_decompose_checkpoint_remove(path);
+    assert_int_equal(run_from(&job, 1, UINT64_MAX, &whole, &length), PELT_OK);
+    job.checkpoint = path;
+    uint32_t stopped = 0, went_on = 0;
+    for (uint32_t n = 1; n <= points; n++) {
+        uint32_t size = sizes[n % 3];
+        if (run_from(&job, size, length * n / points / size, &part, &asked) == PELT_ERROR_CANCELLED)
+            stopped++;
+        else
+            pelt_decompose_checkpoint_remove(path); /* it was done before: begin again */
+        went_on += is_file(path);
+    }
+    assert_true(stopped >= points / 2 && went_on > 0);
+    assert_int_equal(run_from(&job, 2, UINT64_MAX, &part, &asked), PELT_OK);
+    assert_true(part.hash == whole.hash);
+    assert_int_equal(part.report.bone_count, whole.report.bone_count);
+    assert_int_equal(part.report.iteration_count, whole.report.iteration_count);
+    assert_int_equal(part.report.search_count, whole.report.search_count);
+
+    /* What is done is not done again, and gives the same. */
+    assert_int_equal(run_from(&job, 1, UINT64_MAX, &part, &asked), PELT_OK);
+    assert_true(part.hash == whole.hash);
+    if (!(error > 0))
+        assert_true(asked < length);
+
+    /* Other settings, other inputs. */
+    solve_job other = job;
+    other.iterations++;
+    assert_int_equal(run_from(&other, 2, UINT64_MAX, &part, &asked), PELT_ERROR_INPUT);
+    assert_non_null(strstr(part.text, "this checkpoint is of other inputs"));
+    other = job;
+    other.vertices = 4500;
+    assert_int_equal(run_from(&other, 1, UINT64_MAX, &part, &asked), PELT_ERROR_INPUT);
+    assert_non_null(strstr(part.text, "this checkpoint is of other inputs"));
+    pelt_decompose_checkpoint_remove(path);
+    assert_false(is_file(path) || is_file("group_checkpoint.reduced"));
+}
+
+static void test_resume_affine(void **state) {
+    (void)state;
+    check_resume("cloth", PELT_TRANSFORMS_AFFINE, 0, 7);
+}
+
+static void test_resume_rigid(void **state) {
+    (void)state;
+    check_resume("softbody", PELT_TRANSFORMS_RIGID, 0, 4);
+}
+
+static void test_resume_trs(void **state) {
+    (void)state;
+    check_resume("cloth", PELT_TRANSFORMS_TRS, 0, 3);
+}
+
+static void test_resume_search(void **state) {
+    (void)state;
+    check_resume("cloth", PELT_TRANSFORMS_AFFINE, 60, 4);
+}
+
+/* Damage is noticed: any byte, and a file that is cut off. */
+static void test_damaged_checkpoint(void **state) {
+    (void)state;
+    const char *path = "group_checkpoint";
+    solve_job job = {.scene = "cloth", .spoiled = PELT_NONE, .vertices = 300, .bones = 4, .checkpoint = path}, part;
+    uint64_t asked;
+    static char data[1 << 20];
+    pelt_decompose_checkpoint_remove(path);
+    assert_int_equal(run_from(&job, 1, UINT64_MAX, &part, &asked), PELT_OK);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t size = fread(data, 1, sizeof data, file);
+    fclose(file);
+    assert_true(size > 1000 && size < sizeof data);
+    for (size_t n = 0; n < 24; n++) {
+        size_t at = n * (size - 1) / 23, kept = n % 4 == 3 ? at : size;
+        data[at] ^= 4;
+        file = fopen(path, "wb");
+        assert_non_null(file);
+        assert_int_equal(fwrite(data, 1, kept, file), kept);
+        fclose(file);
+        data[at] ^= 4;
+        assert_int_equal(run_from(&job, 1 + n % 2, UINT64_MAX, &part, &asked), PELT_ERROR_INPUT);
+        assert_non_null(strstr(part.text, "this checkpoint is"));
+    }
+    pelt_decompose_checkpoint_remove(path);
+}
+
+/* ---- Failures --------------------------------------------------------------------------------------------- */
+
 /* The last process reads the vertex that is not finite; all fail with its message. */
 static void test_failure(void **state) {
     (void)state;
@@ -350,8 +490,17 @@ static void test_failure(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),  cmocka_unit_test(test_bad_groups), cmocka_unit_test(test_affine),
-        cmocka_unit_test(test_rigid), cmocka_unit_test(test_trs_search), cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_bad_groups),
+        cmocka_unit_test(test_affine),
+        cmocka_unit_test(test_rigid),
+        cmocka_unit_test(test_trs_search),
+        cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_resume_affine),
+        cmocka_unit_test(test_resume_rigid),
+        cmocka_unit_test(test_resume_trs),
+        cmocka_unit_test(test_resume_search),
+        cmocka_unit_test(test_damaged_checkpoint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,9 @@ typedef struct pelt_decompose_desc {
     const char *lock_vertices; /* names of parts or materials whose vertices keep their weights, likewise; or NULL */
 
     struct pelt_decompose_cache *cache; /* of earlier calls with the same clips; NULL (default): none */
+
+    const char *checkpoint;    /* path of a file for the state of the solver, see "Checkpoints"; NULL (default): none */
+    uint32_t checkpoint_every; /* iterations after which it is saved; default 0: 10 */
 } pelt_decompose_desc;
 PELT_API const pelt_option_table *pelt_decompose_options(void);
 PELT_API pelt_decompose_desc pelt_decompose_desc_default(void);
@@ -151,6 +154,14 @@ typedef struct pelt_decompose_cache pelt_decompose_cache;
 PELT_API pelt_result pelt_decompose_cache_create(pelt_context *context, pelt_decompose_cache **cache);
 /* NULL is allowed. */
 PELT_API void pelt_decompose_cache_destroy(pelt_decompose_cache *cache);
+
+/* Checkpoints. With `checkpoint`, the state of the solver is saved to that file after the reduction and the seeds, every
+ * checkpoint_every iterations and after the last one; what the reduction found is in a file of the same name with ".reduced" at its end. A call that finds
+ * the files goes on from there, to the same result as without them. It fails with PELT_ERROR_INPUT if they are of other inputs, settings
+ * or another version, or damaged: the inputs are read once more to tell. Files are replaced as a whole, so a process that is killed leaves the
+ * last state. Remove them when the result is safe. Not with a rig or the method sma. */
+/* Removes the files of a checkpoint; without any it does nothing. */
+PELT_API PELT_EXPERIMENTAL void pelt_decompose_checkpoint_remove(const char *path);
 
 /* Method sma: the rest pose is kept; `iterations`, `tolerance`, `seed_method` and `smooth` are ignored; `bones` and `error`
  * are usage errors, since the number of bones follows from rotation_tolerance. With a rig and given_motion, and no other part of

@@ -160,6 +160,8 @@ static pelt_result check_input(pelt_context *context, const pelt_model *model, u
 
 /* ---- Decomposer --------------------------------------------------------------------------------------------- */
 
+#define CHECKPOINT_EVERY 10u /* iterations, unless the settings say */
+
 /* Copies the current rest pose as the target of the penalty on rest positions (pulls.h). */
 static pelt_result keep_home(px_fit *fit) {
     if (fit->fixed_rest)
@@ -171,6 +173,32 @@ static pelt_result keep_home(px_fit *fit) {
     memcpy(home, fit->now.rest, count * sizeof *home);
     fit->home = home;
     return PELT_OK;
+}
+
+/* Reduces the clips, or loads what an earlier run found. */
+static pelt_result reduce_clips(pelt_decomposer *d, bool *loaded) {
+    px_fit *fit = &d->fit;
+    *loaded = false;
+    if (d->checkpoint)
+        PX_TRY(px_checkpoint_load_reduced(d->checkpoint, fit, loaded));
+    if (*loaded)
+        return keep_home(fit);
+    const pelt_clip *clips = d->model->clips;
+    PX_TRY(px_given_unmorph(&d->given, fit, d->model, &clips));
+    PX_TRY(px_fit_gather(fit, clips, &d->plan, &d->desc));
+    PX_TRY(px_given_reduce(&d->given, fit, &d->plan, d->model, &d->desc));
+    PX_TRY(keep_home(fit));
+    return d->checkpoint ? px_checkpoint_save_reduced(d->checkpoint, fit) : PELT_OK;
+}
+
+/* Finds the first bones, or loads the state of an earlier run. */
+static pelt_result start_bones(pelt_decomposer *d, bool reduced) {
+    if (reduced)
+        PX_TRY(px_checkpoint_load(d, &d->resumed));
+    if (d->resumed)
+        return PELT_OK;
+    PX_TRY(d->method->start(d));
+    return d->checkpoint ? px_checkpoint_save(d) : PELT_OK;
 }
 
 static pelt_result gather_and_seed(pelt_decomposer *d) {
@@ -190,28 +218,25 @@ static pelt_result gather_and_seed(pelt_decomposer *d) {
     if (!(d->errors = PX_NEW(fit->arena, float, d->desc.iterations + (size_t)1)))
         return PELT_ERROR_MEMORY;
     double start = px_seconds();
-    const pelt_clip *clips = d->model->clips;
-    PX_TRY(px_given_unmorph(&d->given, fit, d->model, &clips));
-    PX_TRY(px_fit_gather(fit, clips, &d->plan, &d->desc));
-    PX_TRY(px_given_reduce(&d->given, fit, &d->plan, d->model, &d->desc));
-    PX_TRY(keep_home(fit));
+    bool reduced;
+    PX_TRY(reduce_clips(d, &reduced));
     PX_TRY(px_fit_make_moments(fit));
     d->report.seconds_reduce = px_seconds() - start;
     if (d->desc.smooth > 0 || d->desc.seed_method == PELT_SEED_REGIONS)
         PX_TRY(px_neighbours_make(fit->arena, &d->model->mesh, &d->plan.classes, &d->neighbours));
     d->report.basis_error = fit->basis_error;
-    PX_TRY(d->method->start(d));
+    PX_TRY(start_bones(d, reduced));
     d->report.seconds_seed = px_seconds() - begin - d->report.seconds_reduce - d->report.seconds_solve;
     return PELT_OK;
 }
 
 pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
                                    pelt_decomposer **out) {
-    return px_decomposer_create(context, model, desc, NULL, out);
+    return px_decomposer_create(context, model, desc, (px_shared){0}, out);
 }
 
 pelt_result px_decomposer_create(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
-                                 px_reduction_cache *cache, pelt_decomposer **out) {
+                                 px_shared shared, pelt_decomposer **out) {
     *out = NULL;
     PX_TAKE_DESC(context, decompose, desc, settings);
     const px_decompose_method *method = methods[settings.method];
@@ -247,7 +272,8 @@ pelt_result px_decomposer_create(pelt_context *context, pelt_model *model, const
         d->desc.tolerance = settings.tolerance / 100;
     }
     d->cache = settings.rig || settings.memory > 0 ? NULL : settings.cache;
-    d->plan.cache = cache || !d->cache ? cache : &d->cache->reduction;
+    d->plan.cache = shared.cache || !d->cache ? shared.cache : &d->cache->reduction;
+    d->checkpoint = shared.checkpoint;
     d->method = method;
     if ((d->desc.rig || method->count_bones) && !(d->desc.epsilon > 0))
         d->desc.epsilon = 1e-3; /* a rig may fit exactly, and rigid bones do not lie in the subspace: lose little */
@@ -269,6 +295,10 @@ pelt_result px_decomposer_create(pelt_context *context, pelt_model *model, const
     }
     if (result == PELT_OK)
         result = pelt_model_weld(context, d->model);
+    if (result == PELT_OK && settings.checkpoint && !d->checkpoint) {
+        d->checkpoint = PX_NEW(arena, px_checkpoint, 1);
+        result = d->checkpoint ? px_checkpoint_open(context, d->model, &settings, d->checkpoint) : PELT_ERROR_MEMORY;
+    }
     if (result == PELT_OK)
         result = gather_and_seed(d);
     if (result == PELT_OK)
@@ -292,8 +322,10 @@ double pelt_decomposer_error(const pelt_decomposer *d) {
 
 pelt_result pelt_decomposer_step(pelt_decomposer *d, bool *done) {
     uint32_t n = d->report.iteration_count;
+    bool ended = d->resumed && d->done;
+    d->resumed = false;
     *done = true;
-    if (d->searched || n >= d->desc.iterations || !d->method->step)
+    if (d->searched || ended || n >= d->desc.iterations || !d->method->step)
         return PELT_OK;
     double start = px_seconds();
     pelt_result result = px_progress(d->fit.context, "solve", n, d->desc.iterations);
@@ -305,8 +337,11 @@ pelt_result pelt_decomposer_step(pelt_decomposer *d, bool *done) {
     d->report.seconds_solve += px_seconds() - start;
     bool settled =
         n >= 10 && d->desc.tolerance > 0 && d->errors[n] > (float)((1 - d->desc.tolerance) * (double)d->errors[n - 10]);
-    *done = settled || n + 1 >= d->desc.iterations || (double)d->errors[n] < PX_FIT_EXACT;
-    return PELT_OK;
+    *done = d->done = settled || n + 1 >= d->desc.iterations || (double)d->errors[n] < PX_FIT_EXACT;
+    uint32_t every = d->desc.checkpoint_every ? d->desc.checkpoint_every : CHECKPOINT_EVERY;
+    if (d->checkpoint && (*done || (n + 1) % every == 0))
+        result = px_group_end(d->fit.context, px_checkpoint_save(d));
+    return result;
 }
 
 pelt_result px_decomposer_settle(pelt_decomposer *d) {

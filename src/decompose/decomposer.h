@@ -2,6 +2,7 @@
 #ifndef PELT_DECOMPOSE_DECOMPOSER_H
 #define PELT_DECOMPOSE_DECOMPOSER_H
 
+#include "decompose/checkpoint.h"
 #include "decompose/given.h"
 #include "decompose/neighbours.h"
 #include "decompose/shells.h"
@@ -43,6 +44,7 @@ struct pelt_decompose_cache {
 
 struct pelt_decomposer {
     pelt_decompose_cache *cache; /* NULL: none */
+    px_checkpoint *checkpoint;   /* NULL: none */
     const px_decompose_method *method;
     px_fit fit;
     px_gathered plan;
@@ -59,14 +61,20 @@ struct pelt_decomposer {
     float *errors;            /* [desc.iterations] E_rms after each iteration */
     uint32_t next_move;
     uint64_t sent; /* bytes, by this process in the last iteration */
+    bool done;     /* the last iteration met the settings */
+    bool resumed;  /* the state is that of a checkpoint, and no iteration followed */
     bool settled;  /* px_decomposer_settle has run */
     bool searched; /* made by px_search_bones: no iteration remains; trials are in the report, in fit.arena */
 };
 
-/* pelt_decomposer_create with a reduction cache, shared between calls with the same clips and the same settings except
- * `bones`. NULL: no cache. */
+/* What calls with the same clips and the same settings except `bones` share. */
+typedef struct px_shared {
+    px_reduction_cache *cache; /* NULL: none */
+    px_checkpoint *checkpoint; /* NULL: none, or that of desc->checkpoint */
+} px_shared;
+/* pelt_decomposer_create with what several calls share. */
 pelt_result px_decomposer_create(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
-                                 px_reduction_cache *cache, pelt_decomposer **decomposer);
+                                 px_shared shared, pelt_decomposer **decomposer);
 
 /* Runs the method's `settle` step once, after the last iteration. Measure the result only after this call. */
 pelt_result px_decomposer_settle(pelt_decomposer *decomposer);

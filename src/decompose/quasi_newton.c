@@ -26,7 +26,7 @@ static void add(double scale, const double *restrict a, double *restrict sum, si
         sum[e] += scale * a[e];
 }
 
-static pelt_result make(px_quasi_newton *q, px_fit *fit) {
+pelt_result px_quasi_newton_make(px_quasi_newton *q, px_fit *fit) {
     size_t count = px_mul_size(4 * (size_t)fit->bone_capacity, fit->dimension);
     q->last = PX_NEW(fit->arena, double, count);
     q->gradient = PX_NEW(fit->arena, double, count);
@@ -73,7 +73,7 @@ pelt_result px_quasi_newton_advance(px_quasi_newton *q, px_fit *fit, const doubl
     double *now = fit->now.reduced, along[PX_PAIRS], curvatures[PX_PAIRS], trace = 0;
     *advanced = false;
     if (!q->plain)
-        PX_TRY(make(q, fit));
+        PX_TRY(px_quasi_newton_make(q, fit));
     double *x = q->direction;
     memcpy(q->plain, now, count * sizeof *now);
     memcpy(x, fit->cross, count * sizeof *x);

@@ -17,6 +17,8 @@ typedef struct px_quasi_newton {
     double *direction;
 } px_quasi_newton;
 
+/* Allocates the vectors; px_quasi_newton_advance does so too. */
+pelt_result px_quasi_newton_make(px_quasi_newton *q, px_fit *fit);
 /* Forgets all pairs. */
 void px_quasi_newton_restart(px_quasi_newton *q);
 /* Call after px_fit_transforms, with the transforms before it in `before`: adds a pair and replaces the transforms by

@@ -23,7 +23,7 @@
     0.85 /* 1.5 times as many bones must bring the error below this fraction, or they are not worth it */
 #define ERROR_SCATTER 1.1 /* random variation of the error between neighbouring numbers of bones … */
 #define TRIALS_BELOW  2u  /* … so this many smaller numbers are tried after a miss within it */
-#define TRIALS_MOST   64u
+#define TRIALS_MOST   PX_TRIALS_MOST
 
 typedef struct search {
     pelt_context *context;
@@ -35,11 +35,12 @@ typedef struct search {
     uint32_t count;
     uint32_t bones[TRIALS_MOST]; /* [trial] ascending */
     double errors[TRIALS_MOST];
-    /* Fewest bones that reached the target, or the last trial. NULL: no trial yet, or memory is bounded and the trial
-     * must be repeated. */
+    /* Fewest bones that reached the target, or the last trial. NULL: no trial yet, or the trial must be repeated: memory is
+     * bounded, or an earlier run made it. */
     pelt_decomposer *best;
     uint32_t best_bones;
     px_reduction_cache cache; /* not used if memory is bounded */
+    px_checkpoint checkpoint; /* not used without desc.checkpoint */
 } search;
 
 /* ---- Trials ----------------------------------------------------------------------------------------------- */
@@ -47,7 +48,8 @@ typedef struct search {
 static pelt_result solve(search *s, uint32_t bones, pelt_decomposer **out) {
     pelt_decompose_desc desc = s->desc;
     desc.bones = bones;
-    PX_TRY(px_decomposer_create(s->context, s->model, &desc, s->desc.memory ? NULL : &s->cache, out));
+    px_shared shared = {s->desc.memory ? NULL : &s->cache, s->desc.checkpoint ? &s->checkpoint : NULL};
+    PX_TRY(px_decomposer_create(s->context, s->model, &desc, shared, out));
     pelt_result result = PELT_OK;
     for (bool done = false; result == PELT_OK && !done;)
         result = pelt_decomposer_step(*out, &done);
@@ -74,16 +76,35 @@ static bool reached(const search *s, double error) {
     return s->desc.error > 0 && error <= s->desc.error;
 }
 
+/* Runs a trial, unless an earlier run has done so: *d is NULL then. */
+static pelt_result run_trial(search *s, uint32_t bones, px_trial *trial, pelt_decomposer **d) {
+    px_checkpoint *known = &s->checkpoint;
+    *d = NULL;
+    for (uint32_t t = 0; t < known->trial_count; t++)
+        if (known->trials[t].bones == bones) {
+            *trial = known->trials[t];
+            return PELT_OK;
+        }
+    PX_TRY(solve(s, bones, d));
+    *trial = (px_trial){.error = pelt_decomposer_error(*d),
+                        .bones = bones,
+                        .rigid = (*d)->shells.group_count,
+                        .all_rigid = (*d)->shells.vertex_count == (*d)->fit.total_count};
+    known->trials[known->trial_count++] = *trial;
+    return PELT_OK;
+}
+
 /* Runs one trial and keeps it if it is the best so far: more bones are better until the target is reached, fewer from
  * then on. */
 static pelt_result try_bones(search *s, uint32_t bones, double *error) {
     pelt_decomposer *d;
+    px_trial trial;
     PX_TRY(px_progress(s->context, "search", bones, s->most));
-    PX_TRY(solve(s, bones, &d));
-    *error = pelt_decomposer_error(d);
+    PX_TRY(run_trial(s, bones, &trial, &d));
+    *error = trial.error;
     note(s, bones, *error);
-    s->rigid = d->shells.group_count;
-    s->all_rigid = d->shells.vertex_count == d->fit.total_count;
+    s->rigid = trial.rigid;
+    s->all_rigid = trial.all_rigid;
     bool better = s->best_bones == 0 || bones > s->best_bones || reached(s, *error);
     pelt_decomposer *gone = d;
     if (better) {
@@ -210,7 +231,9 @@ pelt_result px_search_bones(pelt_context *context, pelt_model *model, const pelt
     search s = {.context = context, .model = model, .desc = *desc};
     s.most = desc->error > 0 ? MOST_REACHING : MOST_CHOSEN;
     s.most = s.most < model->mesh.vertex_count ? s.most : model->mesh.vertex_count;
-    pelt_result result = desc->error > 0 ? reach_error(&s) : choose(&s);
+    pelt_result result = desc->checkpoint ? px_checkpoint_open(context, model, desc, &s.checkpoint) : PELT_OK;
+    if (result == PELT_OK)
+        result = desc->error > 0 ? reach_error(&s) : choose(&s);
     if (result == PELT_OK && !s.best)
         result = solve(&s, s.best_bones, &s.best);
     if (result == PELT_OK)
@@ -220,5 +243,5 @@ pelt_result px_search_bones(pelt_context *context, pelt_model *model, const pelt
         *out = s.best;
     else
         pelt_decomposer_destroy(s.best);
-    return result;
+    return px_group_end(context, result);
 }

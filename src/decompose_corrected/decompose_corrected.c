@@ -234,6 +234,7 @@ static pelt_result correct(rounds *t, const pelt_mesh *source, const pelt_decomp
         t->desc.turned_normals = true;
         t->desc.iterations = ROUND_ITERATIONS;
         t->desc.rest_positions = NULL;
+        t->desc.checkpoint = NULL;
         PX_TRY(run_rounds(t, desc->rounds));
         if (t->round_count > 0 && fits_normals)
             PX_TRY(pelt_decompose_normals(t->context, model, source));

@@ -1,4 +1,5 @@
 /* Lists of commands for pelt batch, and digests of their inputs. */
+#include "core/digest.h"
 #include "core/json.h"
 #include "io/io.h"
 
@@ -98,25 +99,7 @@ void pelt_jobs_free(pelt_job_list *list) {
 
 /* ---- Digests ---------------------------------------------------------------------------------------------- */
 
-/* Two independent multiplicative hashes of 8 bytes at a time. */
-static void add_bytes(uint64_t digest[2], const uint8_t *data, size_t size) {
-    uint64_t a = digest[0] ^ size, b = digest[1] + size;
-    for (size_t n = 0; n < size; n += 8) {
-        uint64_t word = 0;
-        if (size - n >= 8)
-            word = px_load_u64(data + n);
-        else
-            memcpy(&word, data + n, size - n);
-        a = (a ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-        a ^= a >> 29;
-        b = (b + word) * UINT64_C(0xD6E8FEB86659FD93);
-        b ^= b >> 32;
-    }
-    digest[0] = a;
-    digest[1] = b;
-}
-
-static pelt_result digest_files(px_arena *arena, const char *path, uint64_t digest[2]) {
+static pelt_result digest_files(px_arena *arena, const char *path, px_digest *digest) {
     const char **paths;
     size_t count;
     PX_TRY(px_sequence_expand(arena, path, &paths, &count));
@@ -128,7 +111,7 @@ static pelt_result digest_files(px_arena *arena, const char *path, uint64_t dige
         px_file file;
         pelt_result result = part ? px_file_open(part, paths[n], &file) : PELT_ERROR_MEMORY;
         if (result == PELT_OK)
-            add_bytes(digest, file.data, file.size);
+            px_digest_add(digest, file.data, file.size);
         px_arena_destroy(part);
         PX_TRY(result);
     }
@@ -136,10 +119,10 @@ static pelt_result digest_files(px_arena *arena, const char *path, uint64_t dige
 }
 
 pelt_result pelt_input_digest(pelt_context *context, const char *path, uint64_t digest[2]) {
-    digest[0] = 1;
-    digest[1] = 2;
+    px_digest content = PX_DIGEST_START;
     px_arena *arena = px_arena_create(context);
-    pelt_result result = arena ? digest_files(arena, path, digest) : PELT_ERROR_MEMORY;
+    pelt_result result = arena ? digest_files(arena, path, &content) : PELT_ERROR_MEMORY;
     px_arena_destroy(arena);
+    memcpy(digest, content.words, sizeof content.words);
     return result;
 }
