@@ -252,10 +252,12 @@ const cli_verb verb_bake = {
              "they are slightly closer, and the report has the actual rate. Positions are in world space.\n\n"
              "--as bones keeps the rig and adds helper bones, two between each pair of bones that matters, in all "
              "motions. With them plain linear blending, as every engine does it, shows what --skinning dual-quaternion "
-             "shows: twists and bends that keep their volume.",
+             "shows: twists and bends that keep their volume.\n\n"
+             "With mpirun, processes evaluate frames of .pc2 and .mdd files in turn.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(bake_settings),
+    .grouped = true,
     .examples = examples,
     .example_count = COUNT(examples),
     .run = run,

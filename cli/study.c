@@ -264,10 +264,12 @@ const cli_verb verb_study = {
              "distances of a vertex. The skin is the whole file that 'pelt decompose --max-error' writes, with its "
              "JSON and normals; its numbers are the rest of it. svd, cpca and the cache have the triangles and the "
              "numbers of points only. All have "
-             "sorted points, numbers as coarse as the distance allows, and meshoptimizer's encoding.",
+             "sorted points, numbers as coarse as the distance allows, and meshoptimizer's encoding.\n\n"
+             "With mpirun, processes divide the vertices of fesam, svd and cpca.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(study_settings),
+    .grouped = true,
     .examples = examples,
     .example_count = COUNT(examples),
     .run = run,

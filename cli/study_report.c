@@ -189,7 +189,8 @@ static void report_curves(const plot *plots, size_t count, cli_json *json) {
 }
 
 static exit_code write_text(study_work *w, const char *path, char *text) {
-    pelt_result result = pelt_file_write(w->session->context, path, text, strlen(text));
+    bool first = pelt_group_rank(w->session->context) == 0; /* of a group, one process writes */
+    pelt_result result = first ? pelt_file_write(w->session->context, path, text, strlen(text)) : PELT_OK;
     free(text);
     return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
 }

@@ -1,8 +1,8 @@
 /* Groups of processes: clips that no machine holds (experimental).
  *
  * Every process of a group makes the same calls with the same inputs and settings. Decomposition divides the vertices: a
- * process reads and holds its own, and only sums travel. Comparison divides the frames. All other calls do the whole work in
- * every process. Results are in every process and have the same bytes for any number of processes, also for one.
+ * process reads and holds its own, and only sums travel. Comparison and saving a point cache divide the frames, pelt_study_create the points. All other calls
+ * do the whole work in every process. Results are in every process and have the same bytes for any number of processes, also for one.
  *
  * A host fills a pelt_group and sets pelt_context_desc.group. The library knows no MPI: the host carries bytes from process to
  * process; the order of the sums is the library's. cli/mpi.c is an implementation; tests/test_group.c has one with threads.

@@ -1,5 +1,6 @@
 /* Point caches: checking, mapping and writing the frames. */
 #include "io/cache.h"
+#include "core/group.h"
 
 /* Whether floats of this byte order are native. */
 static bool is_native(bool big_endian) {
@@ -91,6 +92,34 @@ pelt_result px_cache_add_clip(const px_read *read, const px_cache *cache, const 
 
 /* ---- Writing ---------------------------------------------------------------------------------------------- */
 
+/* Of a group, the processes evaluate frames in turn, and process 0 writes them. */
+
+pelt_result px_cache_send_frames(const px_write *write) {
+    pelt_context *context = write->context;
+    const pelt_clip *clip = &write->model->clips[write->desc->clip];
+    size_t floats = (size_t)3 * clip->point_count;
+    float *frame = PX_ALLOC(context, float, floats);
+    pelt_result result = frame ? PELT_OK : PELT_ERROR_MEMORY;
+    for (uint32_t k = pelt_group_rank(context); k < clip->frame_count && result == PELT_OK;
+         k += pelt_group_size(context)) {
+        result = pelt_clip_read(context, clip, k, 0, clip->point_count, frame);
+        px_clip_release(clip, clip->point_count);
+        if (result == PELT_OK)
+            result = px_group_send(context, 0, frame, floats * sizeof *frame);
+    }
+    px_free(context, frame);
+    return result;
+}
+
+static pelt_result next_frame(const px_write *write, const pelt_clip *clip, uint32_t k, float *frame) {
+    uint32_t from = write->in_memory ? 0 : k % pelt_group_size(write->context);
+    if (from > 0)
+        return px_group_receive(write->context, from, frame, 3 * (size_t)clip->point_count * sizeof *frame);
+    PX_TRY(pelt_clip_read(write->context, clip, k, 0, clip->point_count, frame));
+    px_clip_release(clip, clip->point_count);
+    return PELT_OK;
+}
+
 pelt_result px_cache_write_frames(const px_write *write, const pelt_clip *clip, bool big_endian, px_output_file *file) {
     if (clip->frame_count == 0 || clip->point_count == 0)
         return px_fail(write->context, PELT_ERROR_INPUT, "the clip '%s' has no frames or no points", clip->name);
@@ -100,13 +129,12 @@ pelt_result px_cache_write_frames(const px_write *write, const pelt_clip *clip, 
         return PELT_ERROR_MEMORY;
     pelt_result result = PELT_OK;
     for (uint32_t k = 0; k < clip->frame_count && result == PELT_OK; k++) {
-        result = pelt_clip_read(write->context, clip, k, 0, clip->point_count, frame);
+        result = next_frame(write, clip, k, frame);
         if (result != PELT_OK)
             break;
         if (!is_native(big_endian))
             swap_words(frame, frame, floats);
         result = px_output_write(file, frame, floats * sizeof(float));
-        px_clip_release(clip, clip->point_count);
         if (result == PELT_OK)
             result = px_progress(write->context, "write", (uint64_t)k + 1, clip->frame_count);
     }

@@ -22,5 +22,7 @@ float *px_cache_frame_times(const px_read *read, uint32_t frame_count);
 
 /* Writes all frames of a clip. Memory: one frame. */
 pelt_result px_cache_write_frames(const px_write *write, const pelt_clip *clip, bool big_endian, px_output_file *file);
+/* The part of another process than 0 in writing a cache: evaluates its share of the frames and sends them. */
+pelt_result px_cache_send_frames(const px_write *write);
 
 #endif

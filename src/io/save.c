@@ -1,5 +1,6 @@
 /* Writes a model to one file or to a sequence of files; either all files appear or none. */
 #include "core/group.h"
+#include "io/cache.h"
 #include "io/precision.h"
 
 #define FIELD(name) PELT_FIELD(pelt_save_desc, name)
@@ -154,6 +155,13 @@ static pelt_result write_all(const px_write *writes, uint32_t write_count) {
     return result;
 }
 
+/* Another process than 0: evaluates frames of a cache that process 0 writes. */
+static pelt_result help_write(const px_write *write) {
+    const px_format *format = px_format_by_extension(write->path);
+    bool cache = format && format->write && (format->info.flags & PELT_FORMAT_CACHE);
+    return cache && write->desc->clip < write->model->clip_count ? px_cache_send_frames(write) : PELT_OK;
+}
+
 /* Of a group, process 0 writes; the others wait for it. */
 static pelt_result save(const px_write *writes, uint32_t write_count) {
     pelt_context *context = writes->context;
@@ -162,7 +170,10 @@ static pelt_result save(const px_write *writes, uint32_t write_count) {
                                  : pelt_group_agree(context, write_all(writes, write_count));
     if (writes->output)
         px_output_abort(writes->output);
-    return pelt_group_agree(context, writes->output ? PELT_OK : PELT_ERROR_MEMORY);
+    pelt_result result = writes->output ? PELT_OK : PELT_ERROR_MEMORY;
+    for (uint32_t n = 0; n < write_count && result == PELT_OK; n++)
+        result = help_write(&writes[n]);
+    return pelt_group_agree(context, result);
 }
 
 pelt_result pelt_save(pelt_context *context, const pelt_model *model, const char *path, const pelt_save_desc *desc) {

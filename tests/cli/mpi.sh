@@ -1,5 +1,5 @@
-# pelt decompose and compare as several processes (mpirun): the same bytes for any number of them, bytes sent as computed, failures of
-# one process, and of the program, end all with a sentence and without a file.
+# pelt decompose, compare, bake and study as several processes (mpirun): the same bytes for any number of them, bytes sent as computed,
+# checkpoints that any number of them continues, failures of one process, and of the program, end all with a sentence and without a file.
 . "$(dirname "$0")/lib.sh"
 
 if [ -z "${PELT_WITH_MPI:-}" ] || ! command -v mpirun >/dev/null; then
@@ -48,6 +48,56 @@ run 0 compare flag.obj flag.pc2 one.glb --json one.json
 many 3 0 compare flag.obj flag.pc2 one.glb --json many.json
 node -e 'const [a, b] = process.argv.slice(1).map((f) => JSON.parse(require("fs").readFileSync(f)));
     process.exit(a.error_rms === b.error_rms && a.error_max === b.error_max && a.normal_rms === b.normal_rms ? 0 : 1)' one.json many.json || fail "compare differs"
+
+# bake: frames in turn; a cache whose frames others evaluate, and a sequence that process 0 writes. A failure of another process.
+"$PELT_SCENES" tube -o tube.glb
+run 0 bake -q tube.glb -o one.pc2 --mesh one.obj --fps 24
+run 0 bake -q tube.glb -o one.mdd --fps 24
+run 0 bake -q tube.glb -o 'one_%03d.obj' --fps 5
+many 3 0 bake -q tube.glb -o many.pc2 --mesh many.obj --fps 24
+same one.pc2 many.pc2
+same one.obj many.obj
+many 2 0 bake -q tube.glb -o many.mdd --fps 24
+same one.mdd many.mdd
+many 2 0 bake -q tube.glb -o 'many_%03d.obj' --fps 5
+for file in one_*.obj; do same "$file" "many_${file#one_}"; done
+many 3 3 bake -q tube.glb -o no/folder/many.pc2
+err "no/folder/many.pc2"
+
+# study: components of points that are divided, rows of all methods.
+study='--methods fesam,sad,cpca,svd --bones 4 --iterations 3'
+run 0 study -q flag.obj flag.pc2 $study --csv one.csv --write .
+cp svd-16.pc2 one-svd.pc2
+many 3 0 study -q flag.obj flag.pc2 $study --csv many.csv --write .
+same one-svd.pc2 svd-16.pc2
+node -e 'const [a, b] = process.argv.slice(1).map((f) => require("fs").readFileSync(f, "utf8").trim().split("\n").map((l) => l.split(",")));
+    const timed = a[0].map((name) => /second|time/i.test(name)), kept = (rows) => JSON.stringify(rows.map((r) => r.filter((_, c) => !timed[c])));
+    process.exit(a.length > 4 && kept(a) === kept(b) ? 0 : 1)' one.csv many.csv || fail "study differs"
+
+# A checkpoint that three processes left is one for two, or for one.
+steps='-b 10 --iterations 26 --tolerance 0'
+run 0 decompose -q flag.obj flag.pc2 -o one.glb $steps
+rm -f many.glb
+mpirun --oversubscribe -n 3 "$PELT" decompose -q flag.obj flag.pc2 -o many.glb $steps --threads 1 --checkpoint state --checkpoint-every 2 >log/out 2>log/err &
+started=$!
+while kill -0 "$started" 2>/dev/null && [ ! -e state ]; do sleep 0.02; done
+sleep 0.5
+pkill -9 -P "$started"
+wait "$started" 2>/dev/null
+[ -e state ] || fail "no state"
+missing many.glb
+cp state kept && cp state.reduced kept.reduced
+many 2 0 decompose -q flag.obj flag.pc2 -o many.glb $steps --checkpoint state
+same one.glb many.glb
+missing state
+cp kept state && cp kept.reduced state.reduced
+run 0 decompose -q flag.obj flag.pc2 -o many.glb $steps --checkpoint state
+same one.glb many.glb
+cp kept state && cp kept.reduced state.reduced
+many 2 2 decompose flag.obj flag.pc2 -o none.glb $steps --checkpoint state -k 3
+err "state: this checkpoint is of other inputs"
+missing none.glb
+rm state state.reduced
 
 # A position that only the last process reads is not finite: its sentence, the exit code, no file.
 rm -f many.glb
