@@ -1,10 +1,13 @@
 /* Run-time cost of pose-driven corrections, relative to skinning alone: drivers (radial basis functions of joint
  * rotations), morphs, linear blend skinning, for every vertex and frame.
  *
- * A chain of 60 joints in a tube of 30,000 vertices, and a production character in its own order of vertices. Every
+ * A chain of 60 joints in a tube of 30,000 and 300,000 vertices, and a production character in its own order of vertices. Every
  * joint has 5 modes and 6 example poses; a mode moves the vertices of which its joint is one of the two heaviest bones,
- * so that a vertex has up to 10 displacements. "plain" is pelt_skin_run alone; "drivers" are the weights alone, "all"
- * is drivers, packed morphs and skinning, "unpacked" the same by pelt_morph_run. The target is 1.5 × plain. Times are
+ * so that a vertex has up to 10 displacements. "skin alone" is pelt_skin_run without morphs; "drivers" are the weights alone. The
+ * others are drivers, packed morphs and skinning: "one pass" in jobs with morphs, "two passes" by pelt_morph_run_packed for the
+ * whole mesh and then pelt_skin_run, "unpacked" the same by pelt_morph_run, "prepared" in one pass of the prepared skin, without
+ * and with drivers and morphs. All relative to "skin alone". Bytes are those that a vertex streams in and out of
+ * memory: rest, weights, bones, packed displacements, result; two passes also write and read the morphed mesh. Times are
  * the least of many rounds, in which the variants take turns, to exclude effects of other programs.
  *
  *   bench_pose [ROUNDS]
@@ -21,11 +24,9 @@
 #include <time.h>
 
 #define JOINTS  60u
-#define RINGS   1500u
 #define SIDES   20u
 #define MODES   5u
 #define CENTRES 6u
-#define CHUNK   512u /* vertices per block: morphed, then skinned while in the L1 cache */
 
 static scene_random random_numbers = {1};
 
@@ -54,21 +55,21 @@ static void random_rotation(double angle, float q[4]) {
 /* ---- Rigs ------------------------------------------------------------------------------------------------- */
 
 /* Four influences: the two joints around a ring, and one more on each side. */
-static pelt_model *make_chain(pelt_context *context) {
+static pelt_model *make_chain(pelt_context *context, uint32_t rings) {
     pelt_model *model;
     check(context, pelt_model_create(context, &model));
     pelt_mesh *mesh = &model->mesh;
-    mesh->vertex_count = mesh->points.count = RINGS * SIDES;
-    mesh->positions = ARRAY(float, 3 * RINGS * SIDES);
-    mesh->normals = ARRAY(float, 3 * RINGS * SIDES);
+    mesh->vertex_count = mesh->points.count = rings * SIDES;
+    mesh->positions = ARRAY(float, 3 * rings * SIDES);
+    mesh->normals = ARRAY(float, 3 * rings * SIDES);
     model->skeleton =
         (pelt_skeleton){JOINTS, ARRAY(const char *, JOINTS), ARRAY(uint32_t, JOINTS), ARRAY(pelt_transform, JOINTS)};
     model->skin = (pelt_skin){JOINTS,
                               4,
                               ARRAY(uint32_t, JOINTS),
                               ARRAY(pelt_affine, JOINTS),
-                              ARRAY(uint16_t, 4 * RINGS * SIDES),
-                              ARRAY(float, 4 * RINGS * SIDES)};
+                              ARRAY(uint16_t, 4 * rings * SIDES),
+                              ARRAY(float, 4 * rings * SIDES)};
     for (uint32_t j = 0; j < JOINTS; j++) {
         model->skeleton.names[j] = "";
         model->skeleton.parents[j] = j - 1; /* PELT_NONE of the first */
@@ -78,8 +79,8 @@ static pelt_model *make_chain(pelt_context *context) {
         model->skin.inverse_binds[j] = px_affine_identity();
         model->skin.inverse_binds[j].m[7] = -(float)j;
     }
-    for (uint32_t i = 0; i < RINGS * SIDES; i++) {
-        double at = (double)(i / SIDES) * (JOINTS - 3.0) / RINGS + 1, angle = 2 * PX_DEGREE * 180 * (i % SIDES) / SIDES;
+    for (uint32_t i = 0; i < rings * SIDES; i++) {
+        double at = (double)(i / SIDES) * (JOINTS - 3.0) / rings + 1, angle = 2 * PX_DEGREE * 180 * (i % SIDES) / SIDES;
         uint16_t below = (uint16_t)at, bones[4] = {below, below + 1, below - 1, (uint16_t)(below + 2) % JOINTS};
         float normal[3] = {(float)cos(angle), 0, (float)sin(angle)}, u = (float)(at - below);
         bool upper = u > 0.5f;
@@ -169,56 +170,93 @@ static void add_corrections(pelt_context *context, pelt_model *model) {
 
 typedef struct frame {
     const pelt_model *model;
-    pelt_packed_morphs packed;
+    pelt_prepared_skin prepared;
+    pelt_packed_morphs packed, packed_prepared;
     pelt_transform *locals;
     pelt_affine *palette;
     float *weights;
     bool corrects_normals;            /* whether morphs move normals */
-    float *morphed, *morphed_normals; /* of the whole mesh, for the unpacked variant */
+    float *morphed, *morphed_normals; /* of the whole mesh, for two passes */
     float *positions, *normals;       /* output; normals NULL: not computed */
 } frame;
 
-static void skin(const frame *f, uint32_t first, uint32_t count, const float *positions, const float *normals) {
+static pelt_packed_morphs used(const frame *f, pelt_packed_morphs packed) {
+    packed.normals = f->corrects_normals ? packed.normals : NULL;
+    return packed;
+}
+
+static pelt_skin_job make_job(const frame *f) {
+    const pelt_mesh *mesh = &f->model->mesh;
     const pelt_skin *s = &f->model->skin;
-    pelt_skin_job job = {.vertex_count = count,
-                         .influence_count = s->influence_count,
-                         .bones = s->bones + (size_t)first * s->influence_count,
-                         .weights = s->weights + (size_t)first * s->influence_count,
-                         .palette = f->palette,
-                         .positions = positions,
-                         .normals = f->normals ? normals : NULL,
-                         .out_positions = f->positions + (size_t)3 * first,
-                         .out_normals = f->normals ? f->normals + (size_t)3 * first : NULL};
-    pelt_skin_run(&job);
+    return (pelt_skin_job){.vertex_count = mesh->vertex_count,
+                           .influence_count = s->influence_count,
+                           .bones = s->bones,
+                           .weights = s->weights,
+                           .palette = f->palette,
+                           .positions = mesh->positions,
+                           .normals = f->normals ? mesh->normals : NULL,
+                           .out_positions = f->positions,
+                           .out_normals = f->normals};
 }
 
 static void run_plain(const frame *f) {
-    const pelt_mesh *mesh = &f->model->mesh;
-    skin(f, 0, mesh->vertex_count, mesh->positions, mesh->normals);
+    pelt_skin_job job = make_job(f);
+    pelt_skin_run(&job);
 }
 
 static void run_drivers(const frame *f) {
     pelt_pose_weights(f->model, f->locals, f->weights);
 }
 
-static void run_packed(const frame *f) {
+static void run_one_pass(const frame *f) {
+    pelt_skin_job job = make_job(f);
+    run_drivers(f);
+    job.morphs = used(f, f->packed);
+    job.morph_weights = f->weights;
+    pelt_skin_run(&job);
+}
+
+static void skin_morphed(const frame *f) {
+    pelt_skin_job job = make_job(f);
+    job.positions = f->morphed;
+    job.normals = f->corrects_normals ? f->morphed_normals : job.normals;
+    pelt_skin_run(&job);
+}
+
+static void run_two_passes(const frame *f) {
     const pelt_mesh *mesh = &f->model->mesh;
     run_drivers(f);
-    for (uint32_t first = 0; first < mesh->vertex_count; first += CHUNK) {
-        float positions[3 * CHUNK], normals[3 * CHUNK];
-        uint32_t left = mesh->vertex_count - first, count = left < CHUNK ? left : CHUNK;
-        pelt_morph_run_packed(mesh, &f->packed, f->weights, first, count, positions,
-                              f->corrects_normals ? normals : NULL);
-        skin(f, first, count, positions, f->corrects_normals ? normals : mesh->normals + (size_t)3 * first);
-    }
+    pelt_morph_run_packed(mesh, &f->packed, f->weights, 0, mesh->vertex_count, f->morphed,
+                          f->corrects_normals ? f->morphed_normals : NULL);
+    skin_morphed(f);
 }
 
 static void run_unpacked(const frame *f) {
-    const pelt_mesh *mesh = &f->model->mesh;
     run_drivers(f);
-    pelt_morph_run(mesh, &f->model->morphs, f->weights, f->morphed, f->corrects_normals ? f->morphed_normals : NULL,
-                   NULL);
-    skin(f, 0, mesh->vertex_count, f->morphed, f->corrects_normals ? f->morphed_normals : mesh->normals);
+    pelt_morph_run(&f->model->mesh, &f->model->morphs, f->weights, f->morphed,
+                   f->corrects_normals ? f->morphed_normals : NULL, NULL);
+    skin_morphed(f);
+}
+
+static pelt_prepared_job make_prepared(const frame *f) {
+    return (pelt_prepared_job){.prepared = &f->prepared,
+                               .group_count = PELT_NONE,
+                               .palette = f->palette,
+                               .out_positions = f->positions,
+                               .out_normals = f->normals};
+}
+
+static void run_prepared_plain(const frame *f) {
+    pelt_prepared_job job = make_prepared(f);
+    pelt_prepared_run(&job);
+}
+
+static void run_prepared(const frame *f) {
+    pelt_prepared_job job = make_prepared(f);
+    run_drivers(f);
+    job.morphs = used(f, f->packed_prepared);
+    job.morph_weights = f->weights;
+    pelt_prepared_run(&job);
 }
 
 static double now(void) {
@@ -227,11 +265,12 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-enum { PLAIN, DRIVERS, PACKED, UNPACKED, WAYS };
+enum { PLAIN, DRIVERS, ONE_PASS, TWO_PASSES, PREPARED_PLAIN, PREPARED, UNPACKED, WAYS };
 
 /* Runs variants [first, end) in turns and keeps the least time of each. */
 static void measure(const frame *f, int first, int end, long rounds, double seconds[WAYS]) {
-    static void (*const ways[WAYS])(const frame *) = {run_plain, run_drivers, run_packed, run_unpacked};
+    static void (*const ways[WAYS])(const frame *) = {run_plain,          run_drivers,  run_one_pass, run_two_passes,
+                                                      run_prepared_plain, run_prepared, run_unpacked};
     for (int w = first; w < end; w++)
         seconds[w] = INFINITY;
     for (long r = 0; r < rounds; r++)
@@ -246,11 +285,15 @@ static void print_row(const frame *f, const char *name, const char *arrays, long
     double seconds[WAYS];
     measure(f, PLAIN, UNPACKED, rounds, seconds);
     measure(f, UNPACKED, WAYS, rounds / 10 + 1, seconds); /* separately: it would evict the others from the cache */
-    size_t blocks = (f->packed.vertex_count + PELT_MORPH_BLOCK - 1) / PELT_MORPH_BLOCK;
-    printf("| %s | %u | %u | %.1f | %s | %.0f | %.2f | %.2f | %.2f |\n", name, f->packed.vertex_count,
-           f->model->driver_count * MODES, (double)f->packed.offsets[blocks] / (double)blocks, arrays,
-           1e6 * seconds[PLAIN], seconds[DRIVERS] / seconds[PLAIN], seconds[PACKED] / seconds[PLAIN],
-           seconds[UNPACKED] / seconds[PLAIN]);
+    size_t count = f->packed.vertex_count, blocks = (count + PELT_MORPH_BLOCK - 1) / PELT_MORPH_BLOCK;
+    double entries = (double)f->packed.offsets[blocks], morphed = f->corrects_normals ? 24 : 12;
+    double bytes = 6.0 * f->model->skin.influence_count + (f->normals ? 48 : 24) +
+                   (f->corrects_normals ? 2 : 1) * entries * sizeof(pelt_packed_delta) / (double)count;
+    printf("| %s | %zu | %u | %.1f | %s | %.0f | %.2f |", name, count, f->model->driver_count * MODES,
+           entries / (double)blocks, arrays, 1e6 * seconds[PLAIN], seconds[DRIVERS] / seconds[PLAIN]);
+    for (int w = ONE_PASS; w < WAYS; w++)
+        printf(" %.2f |", seconds[w] / seconds[PLAIN]);
+    printf(" %.0f | %.0f |\n", bytes, bytes + 2 * morphed);
 }
 
 static void bench(pelt_context *context, const char *name, pelt_model *model, long rounds) {
@@ -258,6 +301,8 @@ static void bench(pelt_context *context, const char *name, pelt_model *model, lo
     add_corrections(context, model);
     frame f = {.model = model, .locals = ARRAY(pelt_transform, model->skeleton.joint_count)};
     check(context, pelt_morph_pack(context, model, &f.packed));
+    check(context, pelt_skin_prepare(context, model, &f.prepared));
+    check(context, pelt_morph_pack_prepared(context, model, &f.prepared, &f.packed_prepared));
     pelt_affine *globals = ARRAY(pelt_affine, model->skeleton.joint_count);
     f.palette = ARRAY(pelt_affine, model->skin.bone_count);
     f.weights = ARRAY(float, model->morphs.morph_count);
@@ -286,9 +331,11 @@ int main(int argc, char **argv) {
     printf("%u modes a joint, %u example poses, least of %ld rounds on one thread, %s\n", MODES, CENTRES, rounds,
            pelt_simd_name(pelt_simd_best()));
     printf(
-        "| rig | vertices | morphs | of a block | arrays | skin alone, µs | drivers, × | all, × | all, unpacked, × |\n"
-        "|---|---:|---:|---:|---|---:|---:|---:|---:|\n");
-    bench(context, "chain", make_chain(context), rounds);
+        "| rig | vertices | morphs | of a block | arrays | skin alone, µs | drivers, × | one pass, × | two passes, × "
+        "| prepared, skin alone, × | prepared, one pass, × | unpacked, × | bytes of a vertex | in two passes |\n"
+        "|---|---:|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+    bench(context, "chain", make_chain(context, 1500), rounds);
+    bench(context, "chain", make_chain(context, 15000), rounds);
     bench(context, "production", make_character(context), rounds);
     pelt_context_destroy(context);
     return 0;

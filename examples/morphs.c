@@ -1,11 +1,14 @@
-/* Morph targets whose weights drivers compute from the pose: sample, drive, morph, skin. */
+/* Morph targets whose weights drivers compute from the pose: sample, drive, then morph and skin in one pass. */
 #include "arm.h"
 
 int main(void) {
-    static float morphed[3 * ARM_VERTICES], positions[3 * ARM_VERTICES];
+    static float positions[3 * ARM_VERTICES];
     pelt_context *context = NULL;
     pelt_model *arm = NULL;
     if (pelt_context_create(NULL, &context) != PELT_OK || !(arm = arm_create(context)))
+        return arm_fail(context);
+    pelt_packed_morphs packed;
+    if (pelt_morph_pack(context, arm, &packed) != PELT_OK) /* once */
         return arm_fail(context);
 
     float weights[1], widest[2];
@@ -14,7 +17,6 @@ int main(void) {
         pelt_affine globals[2], palette[2];
         pelt_motion_sample(arm, &arm->motions[0], 0.5f * (float)frame, locals, weights);
         pelt_pose_weights(arm, locals, weights);
-        pelt_morph_run(&arm->mesh, &arm->morphs, weights, morphed, NULL, NULL);
         pelt_skeleton_globals(&arm->skeleton, locals, globals);
         pelt_skin_palette(&arm->skin, globals, palette);
         const pelt_skin_job job = {.vertex_count = ARM_VERTICES,
@@ -22,8 +24,10 @@ int main(void) {
                                    .bones = arm->skin.bones,
                                    .weights = arm->skin.weights,
                                    .palette = palette,
-                                   .positions = morphed,
-                                   .out_positions = positions};
+                                   .positions = arm->mesh.positions,
+                                   .out_positions = positions,
+                                   .morphs = packed,
+                                   .morph_weights = weights};
         pelt_skin_run(&job);
         widest[frame] = 0;
         for (uint32_t i = 0; i < ARM_VERTICES; i++)

@@ -147,6 +147,56 @@ static void tiny_displacements_vanish(void **state) {
     test_end(&test);
 }
 
+/* Jobs with morphs have the bits of morphing first, with and without normals, on any number of threads. */
+static void skinning_jobs_apply_morphs(void **state) {
+    (void)state;
+    static float p[3 * VERTICES], n[3 * VERTICES], got_p[3 * VERTICES], got_n[3 * VERTICES], want_p[3 * VERTICES],
+        want_n[3 * VERTICES], bone_weights[2 * VERTICES];
+    static uint16_t bones[2 * VERTICES];
+    static const pelt_affine palette[3] = {{{1, 0, 0, 1, 0, 0, -1, 2, 0, 1, 0, 3}},
+                                           {{0, 2, 0, 0, -1, 0, 0, 0, 0, 0, 1.5f, 0}},
+                                           {{1, 0.5f, 0, 0, 0, 1, 0, -1, 0.2f, 0, 1, 0}}};
+    for (uint32_t i = 0; i < VERTICES; i++) {
+        bones[2 * i] = (uint16_t)(i % 3), bones[2 * i + 1] = (uint16_t)((i + 1) % 3);
+        bone_weights[2 * i] = 0.75f, bone_weights[2 * i + 1] = 0.25f;
+    }
+    for (int c = 0; c < 4; c++) { /* normals, exact */
+        test_context test;
+        pelt_model *model;
+        pelt_packed_morphs packed;
+        test_begin(&test, 2);
+        test_ok(&test, make_model(test.context, c & 1, &model));
+        test_ok(&test, pelt_morph_pack(test.context, model, &packed));
+        pelt_morph_run_packed(&model->mesh, &packed, WEIGHTS, 0, VERTICES, p, n);
+        pelt_skin_job job = {.vertex_count = VERTICES,
+                             .influence_count = 2,
+                             .bones = bones,
+                             .weights = bone_weights,
+                             .palette = palette,
+                             .positions = p,
+                             .normals = c & 1 ? n : NULL,
+                             .out_positions = want_p,
+                             .out_normals = c & 1 ? want_n : NULL,
+                             .exact = c & 2};
+        pelt_skin_run(&job);
+        job.positions = model->mesh.positions, job.normals = model->mesh.normals;
+        job.out_positions = got_p, job.out_normals = c & 1 ? got_n : NULL;
+        job.morphs = packed, job.morph_weights = WEIGHTS;
+        for (int threads = 0; threads < 2; threads++) {
+            memset(got_p, 0, sizeof got_p);
+            memset(got_n, 0, sizeof got_n);
+            if (threads)
+                test_ok(&test, pelt_skin_run_threads(test.context, &job));
+            else
+                pelt_skin_run(&job);
+            assert_memory_equal(got_p, want_p, sizeof want_p);
+            assert_true(!(c & 1) || memcmp(got_n, want_n, sizeof want_n) == 0);
+        }
+        pelt_model_destroy(model);
+        test_end(&test);
+    }
+}
+
 static void nothing_is_packed(void **state) {
     (void)state;
     test_context test;
@@ -178,9 +228,13 @@ static void packing_survives_lack_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packed_is_unpacked),           cmocka_unit_test(only_moving_blocks_are_packed),
-        cmocka_unit_test(bodies_agree_to_the_last_bit), cmocka_unit_test(nothing_is_packed),
-        cmocka_unit_test(tiny_displacements_vanish),    cmocka_unit_test(packing_survives_lack_of_memory),
+        cmocka_unit_test(packed_is_unpacked),
+        cmocka_unit_test(only_moving_blocks_are_packed),
+        cmocka_unit_test(bodies_agree_to_the_last_bit),
+        cmocka_unit_test(skinning_jobs_apply_morphs),
+        cmocka_unit_test(nothing_is_packed),
+        cmocka_unit_test(tiny_displacements_vanish),
+        cmocka_unit_test(packing_survives_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

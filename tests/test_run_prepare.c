@@ -387,6 +387,164 @@ static void ranges_and_threads_change_nothing(void **state) {
     }
 }
 
+/* ---- Morphs ------------------------------------------------------------------------------------------------- */
+
+#define MORPHS 6u
+
+/* Morphs of ranges of vertices, of which every third moves; the last two without normals. */
+static void add_morphs(test_context *test, pelt_model *model) {
+    test_random random = {11};
+    uint32_t count = model->mesh.vertex_count;
+    model->morphs = (pelt_morph_set){MORPHS, pelt_model_alloc(test->context, model, MORPHS, sizeof(pelt_morph))};
+    assert_non_null(model->morphs.morphs);
+    for (uint32_t m = 0; m < MORPHS; m++) {
+        uint32_t first = m * count / 10, n = count / 3;
+        float *deltas = pelt_model_alloc(test->context, model, n, 3 * sizeof *deltas);
+        assert_non_null(deltas);
+        for (size_t e = 0; e < 3 * (size_t)n; e++)
+            deltas[e] = e / 3 % 3 ? 0 : (float)test_random_real(&random, -0.3, 0.3);
+        model->morphs.morphs[m] = (pelt_morph){.name = "",
+                                               .index = m,
+                                               .first_vertex = first,
+                                               .vertex_count = n,
+                                               .positions = deltas,
+                                               .normals = m < 4 ? deltas : NULL};
+    }
+}
+
+/* Morphs a stream of `prepared` as its layout says: shared [block][3][16], loose [vertex][3]. */
+static float *morphed_stream(const pelt_prepared_skin *prepared, const size_t *offsets, const pelt_packed_delta *deltas,
+                             const float *weights, const float *stream) {
+    const pelt_prepared_group *last = &prepared->groups[prepared->group_count - 1];
+    size_t blocks = last->first_block + (last->vertex_count + 15) / 16;
+    float *out = malloc(blocks * 48 * sizeof *out);
+    assert_non_null(out);
+    memcpy(out, stream, blocks * 48 * sizeof *out);
+    for (size_t b = 0; b < blocks; b++)
+        for (size_t e = offsets[b]; e < offsets[b + 1]; e++)
+            for (size_t lane = 0; lane < 16; lane++)
+                for (size_t c = 0; c < 3; c++) {
+                    bool shared = prepared->groups[prepared->blocks[b].group].shared;
+                    float weight = weights[deltas[e].morph] * deltas[e].scale;
+                    float term = weight * (float)deltas[e].values[c][lane];
+                    out[48 * b + (shared ? 16 * c + lane : 3 * lane + c)] += term;
+                }
+    return out;
+}
+
+/* Normals that were normalised in both runs have the same bits. Where the run of morphed streams left them as long as they are
+ * (rotations of single bones, dual quaternions), they are parallel. */
+static void assert_same_normals(const pelt_prepared_skin *p, bool linear, const float *got, const float *want) {
+    for (uint32_t place = 0, g = 0; place < p->vertex_count; place++) {
+        g += place >= p->groups[g].first_place + p->groups[g].vertex_count;
+        const float *a = got + 3 * (size_t)place, *b = want + 3 * (size_t)place;
+        double length = sqrt((double)b[0] * b[0] + (double)b[1] * b[1] + (double)b[2] * b[2]);
+        if (!p->groups[g].shared || (linear && p->groups[g].influence_count > 1))
+            assert_memory_equal(a, b, 3 * sizeof *a);
+        else
+            for (int c = 0; c < 3; c++)
+                assert_true(fabs((double)a[c] - (double)b[c] / length) < 1e-6);
+    }
+}
+
+/* Morphs inside the pass give the bits of a run of morphed streams; also on threads, and in all kernels. */
+static void morphs_in_the_pass_are_morphs_before_it(void **state) {
+    (void)state;
+    static const float weights[MORPHS] = {0.5f, -1, 0, 2, 0.25f, 1};
+    for (uint32_t influences = 1; influences <= PELT_MAX_INFLUENCES; influences += 1 + influences / 4) {
+        enum { COUNT = 1501 };
+        test_context test;
+        pelt_model *model;
+        pelt_prepared_skin prepared, before;
+        pelt_packed_morphs packed;
+        bones_pose pose;
+        random_pose(influences, 1.5, &pose);
+        test_begin(&test, 2);
+        test_ok(&test, make_model(test.context, COUNT, influences, &model));
+        add_morphs(&test, model);
+        test_ok(&test, pelt_skin_prepare(test.context, model, &prepared));
+        test_ok(&test, pelt_morph_pack_prepared(test.context, model, &prepared, &packed));
+        assert_true(prepared.shared_count > COUNT / 4 && (influences == 1 || prepared.shared_count < COUNT));
+        float *morphed_positions =
+            morphed_stream(&prepared, packed.offsets, packed.positions, weights, prepared.positions);
+        float *morphed_normals = morphed_stream(&prepared, packed.offsets, packed.normals, weights, prepared.normals);
+        before = prepared;
+        before.positions = morphed_positions, before.normals = morphed_normals;
+        arrays want = make_arrays(COUNT), got = make_arrays(COUNT), threads = make_arrays(COUNT);
+        for (int c = 0; c < 6; c++) { /* linear, dual quaternions with and without stretches; exact or not */
+            pelt_skinning skinning = c < 2 ? PELT_SKINNING_LINEAR : PELT_SKINNING_DUAL_QUATERNION;
+            for (pelt_simd simd = PELT_SIMD_SCALAR; simd < PELT_SIMD_COUNT; simd++) {
+                pelt_prepared_job job = make_job(&before, &pose, skinning, c > 3, &want);
+                if (!pelt_simd_available(simd))
+                    continue;
+                job.exact = c % 2;
+                pelt_prepared_run_simd(&job, simd);
+                job = make_job(&prepared, &pose, skinning, c > 3, &got);
+                job.exact = c % 2;
+                job.morphs = packed;
+                job.morph_weights = weights;
+                pelt_prepared_run_simd(&job, simd);
+                assert_memory_equal(got.positions, want.positions, 3 * COUNT * sizeof(float));
+                assert_memory_equal(got.tangents, want.tangents, 4 * COUNT * sizeof(float));
+                assert_same_normals(&prepared, c < 2, got.normals, want.normals);
+                if (simd == pelt_simd_best()) {
+                    job.out_positions = threads.positions, job.out_normals = threads.normals;
+                    job.out_tangents = threads.tangents;
+                    test_ok(&test, pelt_prepared_run_threads(test.context, &job));
+                    assert_same(&got, &threads);
+                }
+            }
+        }
+        free(morphed_positions);
+        free(morphed_normals);
+        drop_arrays(&want);
+        drop_arrays(&got);
+        drop_arrays(&threads);
+        pelt_model_destroy(model);
+        test_end(&test);
+    }
+}
+
+/* The unprepared skin, morphed first: the same up to rounding and to packing in other blocks. */
+static void morphed_is_unprepared(void **state) {
+    (void)state;
+    enum { COUNT = 1501 };
+    static const float weights[MORPHS] = {0.5f, -1, 0, 2, 0.25f, 1};
+    test_context test;
+    pelt_model *model;
+    pelt_prepared_skin prepared;
+    pelt_packed_morphs packed;
+    bones_pose pose;
+    random_pose(2, 1.5, &pose);
+    test_begin(&test, 1);
+    test_ok(&test, make_model(test.context, COUNT, 4, &model));
+    add_morphs(&test, model);
+    test_ok(&test, pelt_skin_prepare(test.context, model, &prepared));
+    test_ok(&test, pelt_morph_pack_prepared(test.context, model, &prepared, &packed));
+    arrays want = make_arrays(COUNT), got = make_arrays(COUNT), morphed = make_arrays(COUNT);
+    pelt_prepared_job job = make_job(&prepared, &pose, PELT_SKINNING_LINEAR, false, &got);
+    job.morphs = packed;
+    job.morph_weights = weights;
+    job.mesh_order = true;
+    pelt_prepared_run(&job);
+    pelt_morph_run(&model->mesh, &model->morphs, weights, morphed.positions, morphed.normals, NULL);
+    model->mesh.positions = morphed.positions, model->mesh.normals = morphed.normals;
+    run_plain(model, &pose, PELT_SKINNING_LINEAR, false, &want);
+    /* 4.75 is the sum of weights, 0.3 / 65534 the rounding of a displacement; bones scale by 1.5 at most, normals may get shorter */
+    assert_near(got.positions, want.positions, 3 * COUNT, 2 * TOLERANCE + 1.5 * 1.7321 * 4.75 * 0.3 / 65534);
+    assert_near(got.normals, want.normals, 3 * COUNT, 1e-3);
+    pelt_prepared_skin other = prepared;
+    other.vertex_count--;
+    test_fails(&test, pelt_morph_pack_prepared(test.context, model, &other, &packed), PELT_ERROR_USAGE,
+               "1500 vertices");
+    assert_null(packed.offsets);
+    drop_arrays(&want);
+    drop_arrays(&got);
+    drop_arrays(&morphed);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 /* ---- Failing ------------------------------------------------------------------------------------------------ */
 
 static void what_is_not_there_is_not_prepared(void **state) {
@@ -413,6 +571,8 @@ static pelt_result prepare_once(pelt_context *context, void *user) {
     pelt_result result = make_model(context, 300, 4, &model);
     if (result == PELT_OK)
         result = pelt_skin_prepare(context, model, &prepared);
+    if (result == PELT_OK)
+        result = pelt_morph_pack_prepared(context, model, &prepared, &(pelt_packed_morphs){0});
     pelt_model_destroy(model);
     return result;
 }
@@ -430,6 +590,8 @@ int main(void) {
         cmocka_unit_test(bodies_agree),
         cmocka_unit_test(layouts_hold_the_same),
         cmocka_unit_test(ranges_and_threads_change_nothing),
+        cmocka_unit_test(morphs_in_the_pass_are_morphs_before_it),
+        cmocka_unit_test(morphed_is_unprepared),
         cmocka_unit_test(what_is_not_there_is_not_prepared),
         cmocka_unit_test(preparing_survives_lack_of_memory),
     };

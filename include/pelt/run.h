@@ -65,6 +65,25 @@ PELT_API pelt_result pelt_skin_gradients(pelt_context *context, pelt_model *mode
 /* Frees gradients before the model is destroyed, and empties the struct. */
 PELT_API void pelt_weight_gradients_free(pelt_model *model, pelt_weight_gradients *gradients);
 
+#define PELT_MORPH_BLOCK 16u
+
+/* How one morph moves a block of vertices: weight · scale · values, off by 1/65534 of the largest at most. */
+typedef struct pelt_packed_delta {
+    uint32_t morph;                      /* place in the morph set */
+    float scale;                         /* object units per step of values */
+    int16_t values[3][PELT_MORPH_BLOCK]; /* x, y, z of every vertex */
+} pelt_packed_delta;
+
+/* Morphs in the order in which a kernel reads them: for every block of 16 vertices the morphs that move any of them. For many
+ * morphs that move few vertices each, such as pose-driven corrections. Blocks are those of the mesh, ⌈vertex_count / 16⌉, or those
+ * of a prepared skin. */
+typedef struct pelt_packed_morphs {
+    uint32_t vertex_count;              /* number of vertices of the mesh */
+    const size_t *offsets;              /* [block + 1] first entry of each block; NULL: no morphs */
+    const pelt_packed_delta *positions; /* [entry] sorted by morph in a block */
+    const pelt_packed_delta *normals;   /* [entry] of the same morphs, or NULL: none has any */
+} pelt_packed_morphs;
+
 /* One skinning job: `vertex_count` vertices from in to out. in and out arrays must not overlap. */
 typedef struct pelt_skin_job {
     uint32_t vertex_count;                        /* number of vertices */
@@ -82,10 +101,14 @@ typedef struct pelt_skin_job {
     float *out_normals;              /* [vertex][3] unit length; NULL exactly when normals is NULL */
     float *out_tangents;             /* [vertex][4] unit length, handedness kept; NULL exactly when tangents is */
     pelt_weight_gradients gradients; /* LINEAR: accurate normals; {0}: cofactor matrix of the blended matrix */
+    pelt_packed_morphs morphs;       /* of these vertices, from pelt_morph_pack: applied first; {0}: none */
+    const float *morph_weights;      /* [morph] */
     bool exact; /* the same bits on every machine; false: faster where there are fused multiply-adds */
 } pelt_skin_job;
 
-/* Runs a job with the best kernel of this machine on the calling thread. Normals of LINEAR jobs go through the
+/* Runs a job with the best kernel of this machine on the calling thread. Morphs and skin are one pass over the vertices: morphed
+ * ones stay in the L1 cache, and results equal those of pelt_morph_run_packed followed by this function without morphs, bit for
+ * bit. Tangents do not follow morphs. Normals of LINEAR jobs go through the
  * cofactor matrix of the blended 3×3 part (correct for scale and shear), tangents through the 3×3 part itself. With
  * `gradients`, normals go through the cofactor matrix of the deformation gradient, which includes the change of the weights
  * along the surface. */
@@ -159,12 +182,15 @@ typedef struct pelt_prepared_job {
     float *out_normals;                           /* unit length; or NULL */
     float *out_tangents;                          /* 4 floats; or NULL */
     size_t stride;                                /* bytes from one vertex to the next in all three; 0: 12, 12 and 16 */
+    pelt_packed_morphs morphs;                    /* from pelt_morph_pack_prepared: applied first; {0}: none */
+    const float *morph_weights;                   /* [morph] */
     bool mesh_order; /* write vertices at their index in the mesh; false: at their place in the prepared order */
     bool exact;      /* as in pelt_skin_job */
 } pelt_prepared_job;
 
 /* Runs a job on the calling thread. The result equals that of pelt_skin_run up to rounding (2e-6 of the size of the summed
- * terms, 2e-6 for unit vectors). Never allocates. Normals and tangents are normalised. Prepared order with stride 0 is fastest. */
+ * terms, 2e-6 for unit vectors). Never allocates. Normals and tangents are normalised. Morphs and skin are one pass, as in
+ * pelt_skin_run. Prepared order with stride 0 is fastest. */
 PELT_API void pelt_prepared_run(const pelt_prepared_job *job);
 /* The same with a given instruction set, which must be available. */
 PELT_API void pelt_prepared_run_simd(const pelt_prepared_job *job, pelt_simd simd);
@@ -178,32 +204,17 @@ PELT_API pelt_result pelt_prepared_run_threads(pelt_context *context, const pelt
 PELT_API void pelt_morph_run(const pelt_mesh *mesh, const pelt_morph_set *morphs, const float *weights,
                              float *out_positions, float *out_normals, float *out_tangents);
 
-#define PELT_MORPH_BLOCK 16u
-
-/* How one morph moves a block of vertices: weight · scale · values, off by 1/65534 of the largest at most. */
-typedef struct pelt_packed_delta {
-    uint32_t morph;                      /* place in the morph set */
-    float scale;                         /* object units per step of values */
-    int16_t values[3][PELT_MORPH_BLOCK]; /* x, y, z of every vertex */
-} pelt_packed_delta;
-
-/* Morphs in the order in which a kernel reads them: for every block of 16 vertices the morphs that move any of them. For many
- * morphs that move few vertices each, such as pose-driven corrections. */
-typedef struct pelt_packed_morphs {
-    uint32_t vertex_count;              /* number of vertices of the mesh */
-    const size_t *offsets;              /* [⌈vertex_count / 16⌉ + 1] first entry of each block */
-    const pelt_packed_delta *positions; /* [entry] sorted by morph in a block */
-    const pelt_packed_delta *normals;   /* [entry] of the same morphs, or NULL: none has any */
-} pelt_packed_morphs;
-
 /* Packs the model's morphs. The result lives in the model's memory until it is freed; later changes of the morphs do not
  * affect it. */
 PELT_API pelt_result pelt_morph_pack(pelt_context *context, pelt_model *model, pelt_packed_morphs *packed);
+/* The same for jobs of a prepared skin of this model. */
+PELT_API pelt_result pelt_morph_pack_prepared(pelt_context *context, pelt_model *model,
+                                              const pelt_prepared_skin *prepared, pelt_packed_morphs *packed);
 /* Frees packed morphs before the model is destroyed, and empties the struct. */
 PELT_API void pelt_packed_morphs_free(pelt_model *model, pelt_packed_morphs *packed);
-/* As pelt_morph_run, up to the error of packing, for vertices [first, first + count), `first` a multiple of 16. The out arrays
- * hold these vertices only: process a few hundred at a time, so that they stay in the cache until they are skinned. out_normals
- * may be NULL; it is not written where the mesh has no normals. Never allocates. */
+/* As pelt_morph_run, up to the error of packing, for vertices [first, first + count), `first` a multiple of 16, for meshes without
+ * a skin; skinning jobs apply morphs themselves. The out arrays hold these vertices only. out_normals may be NULL; it is not
+ * written where the mesh has no normals. Never allocates. */
 PELT_API void pelt_morph_run_packed(const pelt_mesh *mesh, const pelt_packed_morphs *packed, const float *weights,
                                     uint32_t first, uint32_t count, float *out_positions, float *out_normals);
 

@@ -213,6 +213,9 @@ INLINE lanes lanes_sqrt(lanes x) {
 INLINE int lanes_all(lanes_mask mask) {
     return _mm512_movepi32_mask((__m512i)mask) == 0xFFFF;
 }
+INLINE lanes lanes_from_i16(const int16_t *p) {
+    return (lanes)_mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)p)));
+}
 
 /* The same selection within each quarter. */
 #define SHUFFLE_PART(e, part) ((e) < 4 ? (e) + 4 * (part) : (e) + 12 + 4 * (part))

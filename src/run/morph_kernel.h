@@ -2,27 +2,13 @@
  * name of the function. Every version does the same operations in the same order for each vertex, so results are
  * identical to the last bit.
  */
-#include "core/lanes.h"
+#include "run/morph_sums.h"
 #include "run/skin.h"
 
 /* The SIMD versions process a block at a time, to amortise the cost per entry. The scalar reference takes one vertex
  * at a time, and also processes the remainder for the SIMD versions. */
 #define MORPH_STEP  (LANES == 1 ? 1 : PELT_MORPH_BLOCK)
 #define MORPH_PARTS (MORPH_STEP / LANES)
-
-/* Adds the displacements of vertices i, i + 1 …, which must be in one block. */
-INLINE void add_morphs(const size_t *offsets, const pelt_packed_delta *deltas, const float *weights, size_t i,
-                       lanes sums[MORPH_PARTS][3]) {
-    size_t block = i / PELT_MORPH_BLOCK, at = i % PELT_MORPH_BLOCK;
-    for (const pelt_packed_delta *d = deltas + offsets[block], *end = deltas + offsets[block + 1]; d < end; d++) {
-        float weight = weights[d->morph] * d->scale;
-        if (weight == 0)
-            continue;
-        for (size_t p = 0; p < MORPH_PARTS; p++)
-            for (size_t c = 0; c < 3; c++)
-                sums[p][c] += weight * lanes_from_i16(d->values[c] + at + p * LANES);
-    }
-}
 
 void MORPH_BODY(const size_t *offsets, const pelt_packed_delta *deltas, const float *weights, const float *rest,
                 size_t first, size_t count, float *out) {
@@ -31,7 +17,8 @@ void MORPH_BODY(const size_t *offsets, const pelt_packed_delta *deltas, const fl
         lanes sums[MORPH_PARTS][3];
         for (size_t p = 0; p < MORPH_PARTS; p++)
             lanes_load3(rest + 3 * (first + i + p * LANES), sums[p]);
-        add_morphs(offsets, deltas, weights, first + i, sums);
+        size_t block = (first + i) / PELT_MORPH_BLOCK, at = (first + i) % PELT_MORPH_BLOCK;
+        add_morphs(deltas + offsets[block], deltas + offsets[block + 1], weights, at, MORPH_PARTS, sums);
         for (size_t p = 0; p < MORPH_PARTS; p++)
             lanes_store3(out + 3 * (i + p * LANES), sums[p]);
     }

@@ -6,90 +6,110 @@
 #include <math.h>
 
 #define BLOCK ((size_t)PELT_MORPH_BLOCK)
+_Static_assert(PELT_MORPH_BLOCK == PELT_PREPARED_BLOCK, "blocks of prepared skins are blocks of morphs");
 
-/* The part of a block that a morph covers: lanes [begin, end) of the block, from its displacement `from` on. */
-typedef struct overlap {
-    size_t begin, end, from;
-} overlap;
+/* The blocks to pack: those of the mesh, or of a prepared skin. */
+typedef struct layout {
+    const pelt_prepared_skin *prepared; /* NULL: the order of the mesh */
+    size_t vertex_count, block_count;
+} layout;
 
-static overlap overlap_of(const pelt_morph *morph, size_t block) {
-    size_t first = block * BLOCK, begin = px_max_size(first, morph->first_vertex);
-    size_t end = px_min_size(first + BLOCK, (size_t)morph->first_vertex + morph->vertex_count);
-    return (overlap){begin - first, end - first, begin - morph->first_vertex};
+/* Finds the vertices in the lanes of a block. Returns their number: the last block of the mesh and of a loose group may have less
+ * than BLOCK. */
+static size_t find_vertices(const layout *l, size_t block, uint32_t vertices[BLOCK]) {
+    size_t first = block * BLOCK, end = l->vertex_count, count;
+    if (l->prepared) {
+        const pelt_prepared_block *b = &l->prepared->blocks[block];
+        const pelt_prepared_group *group = &l->prepared->groups[b->group];
+        first = b->place;
+        end = (size_t)group->first_place + group->vertex_count;
+    }
+    count = px_min_size(BLOCK, end - first);
+    for (size_t v = 0; v < count; v++)
+        vertices[v] = l->prepared ? l->prepared->order[first + v] : (uint32_t)(first + v);
+    return count;
 }
 
-static bool any(const float *deltas, const overlap *o) {
-    for (size_t e = 3 * o->from; deltas && e < 3 * (o->from + o->end - o->begin); e++)
-        if (deltas[e] != 0)
-            return true;
-    return false;
-}
-
-/* Half-open range of blocks that a morph covers; it need not move all of them. */
-static size_t first_block(const pelt_morph *morph) {
-    return morph->first_vertex / BLOCK;
-}
-
-static size_t end_block(const pelt_morph *morph) {
-    return ((size_t)morph->first_vertex + morph->vertex_count + BLOCK - 1) / BLOCK;
-}
-
-static void put(uint32_t index, const float *deltas, const overlap *o, pelt_packed_delta *out) {
+/* Displacements of the vertices of a block, 0 where the morph has none. Returns the largest component. */
+static float gather(const pelt_morph *morph, const float *deltas, const uint32_t *vertices, size_t count,
+                    float out[BLOCK][3]) {
     float largest = 0;
-    for (size_t e = 3 * o->from; deltas && e < 3 * (o->from + o->end - o->begin); e++)
-        largest = px_fmaxf(largest, fabsf(deltas[e]));
+    memset(out, 0, BLOCK * sizeof *out);
+    for (size_t v = 0; deltas && v < count; v++)
+        if (vertices[v] >= morph->first_vertex && vertices[v] - morph->first_vertex < morph->vertex_count)
+            for (size_t c = 0; c < 3; c++) {
+                out[v][c] = deltas[3 * (size_t)(vertices[v] - morph->first_vertex) + c];
+                largest = px_fmaxf(largest, fabsf(out[v][c]));
+            }
+    return largest;
+}
+
+static void put(uint32_t index, float largest, float deltas[BLOCK][3], pelt_packed_delta *out) {
     float scale = largest / INT16_MAX;
     *out =
         (pelt_packed_delta){.morph = index, .scale = scale >= FLT_MIN ? scale : 0}; /* denormal scales are too coarse */
-    for (size_t v = o->begin; out->scale > 0 && v < o->end; v++)
-        for (size_t c = 0; c < 3; c++)
-            out->values[c][v] = (int16_t)lrintf(deltas[3 * (o->from + v - o->begin) + c] / out->scale);
+    for (size_t e = 0; out->scale > 0 && e < 3 * BLOCK; e++)
+        out->values[e % 3][e / 3] = (int16_t)lrintf(deltas[e / 3][e % 3] / out->scale);
 }
 
-/* Counts entries into offsets[block + 2]. After the prefix sum, offsets[block + 1] is where the block's next entry
- * goes; after all entries are written, it is the block's end. */
-static bool count_entries(const pelt_morph_set *set, size_t block_count, size_t *offsets) {
-    bool normals = false;
-    for (uint32_t m = 0; m < set->morph_count; m++) {
-        const pelt_morph *morph = &set->morphs[m];
-        for (size_t b = first_block(morph); b < end_block(morph); b++) {
-            overlap o = overlap_of(morph, b);
-            offsets[b + 2] += any(morph->positions, &o) || any(morph->normals, &o);
+/* Counts the entries of all blocks into offsets [block + 1] and, if `positions` is not NULL, writes them. */
+static void walk(const layout *l, const pelt_morph_set *set, size_t *offsets, pelt_packed_delta *positions,
+                 pelt_packed_delta *normals) {
+    size_t entry = 0;
+    for (size_t b = 0; b < l->block_count; b++) {
+        uint32_t vertices[BLOCK];
+        size_t count = find_vertices(l, b, vertices);
+        for (uint32_t m = 0; m < set->morph_count; m++) {
+            const pelt_morph *morph = &set->morphs[m];
+            float p[BLOCK][3], n[BLOCK][3], largest = gather(morph, morph->positions, vertices, count, p);
+            float largest_normal = gather(morph, morph->normals, vertices, count, n);
+            if (!(largest > 0) && !(largest_normal > 0))
+                continue;
+            if (positions)
+                put(m, largest, p, &positions[entry]);
+            if (positions && normals)
+                put(m, largest_normal, n, &normals[entry]);
+            entry++;
         }
-        normals |= morph->normals != NULL;
+        offsets[b + 1] = entry;
     }
-    for (size_t b = 2; b < block_count + 2; b++)
-        offsets[b] += offsets[b - 1];
-    return normals;
+}
+
+static pelt_result pack(pelt_context *context, pelt_model *model, const layout *l, pelt_packed_morphs *packed) {
+    const pelt_morph_set *set = &model->morphs;
+    bool has_normals = false;
+    for (uint32_t m = 0; m < set->morph_count; m++)
+        has_normals |= set->morphs[m].normals && model->mesh.normals;
+    size_t *offsets = pelt_model_alloc(context, model, l->block_count + 1, sizeof *offsets);
+    if (!offsets)
+        return PELT_ERROR_MEMORY;
+    walk(l, set, offsets, NULL, NULL);
+    size_t entry_count = offsets[l->block_count];
+    pelt_packed_delta *positions = pelt_model_alloc(context, model, entry_count, sizeof *positions), *normals = NULL;
+    if (!positions || (has_normals && !(normals = pelt_model_alloc(context, model, entry_count, sizeof *normals))))
+        return PELT_ERROR_MEMORY;
+    walk(l, set, offsets, positions, normals);
+    *packed = (pelt_packed_morphs){model->mesh.vertex_count, offsets, positions, normals};
+    return PELT_OK;
 }
 
 pelt_result pelt_morph_pack(pelt_context *context, pelt_model *model, pelt_packed_morphs *packed) {
-    const pelt_morph_set *set = &model->morphs;
-    size_t block_count = ((size_t)model->mesh.vertex_count + BLOCK - 1) / BLOCK;
+    size_t count = model->mesh.vertex_count;
     *packed = (pelt_packed_morphs){0};
     px_result_begin(model);
-    size_t *offsets = pelt_model_alloc(context, model, block_count + 2, sizeof *offsets);
-    if (!offsets)
-        return px_result_end(model, PELT_ERROR_MEMORY);
-    bool has_normals = count_entries(set, block_count, offsets) && model->mesh.normals;
-    size_t entry_count = offsets[block_count + 1];
-    pelt_packed_delta *positions = pelt_model_alloc(context, model, entry_count, sizeof *positions), *normals = NULL;
-    if (!positions || (has_normals && !(normals = pelt_model_alloc(context, model, entry_count, sizeof *normals))))
-        return px_result_end(model, PELT_ERROR_MEMORY);
-    for (uint32_t m = 0; m < set->morph_count; m++) {
-        const pelt_morph *morph = &set->morphs[m];
-        for (size_t b = first_block(morph); b < end_block(morph); b++) {
-            overlap o = overlap_of(morph, b);
-            if (!any(morph->positions, &o) && !any(morph->normals, &o))
-                continue;
-            size_t entry = offsets[b + 1]++;
-            put(m, morph->positions, &o, &positions[entry]);
-            if (normals)
-                put(m, morph->normals, &o, &normals[entry]);
-        }
-    }
-    *packed = (pelt_packed_morphs){model->mesh.vertex_count, offsets, positions, normals};
-    return px_result_end(model, PELT_OK);
+    return px_result_end(model, pack(context, model, &(layout){NULL, count, px_block_count(count, BLOCK)}, packed));
+}
+
+pelt_result pelt_morph_pack_prepared(pelt_context *context, pelt_model *model, const pelt_prepared_skin *prepared,
+                                     pelt_packed_morphs *packed) {
+    *packed = (pelt_packed_morphs){0};
+    if (prepared->vertex_count != model->mesh.vertex_count || prepared->group_count == 0)
+        return px_fail(context, PELT_ERROR_USAGE, "a prepared skin of %u vertices for a mesh of %u",
+                       prepared->vertex_count, model->mesh.vertex_count);
+    const pelt_prepared_group *last = &prepared->groups[prepared->group_count - 1];
+    size_t block_count = last->first_block + px_block_count(last->vertex_count, BLOCK);
+    px_result_begin(model);
+    return px_result_end(model, pack(context, model, &(layout){prepared, prepared->vertex_count, block_count}, packed));
 }
 
 void pelt_packed_morphs_free(pelt_model *model, pelt_packed_morphs *packed) {

@@ -118,6 +118,9 @@ typedef struct group_out {
 static pelt_skin_job loose_job(const pelt_prepared_job *job, const pelt_prepared_group *group, const group_out *out) {
     const pelt_prepared_skin *p = job->prepared;
     size_t at = (size_t)group->first_block * PELT_PREPARED_BLOCK;
+    pelt_packed_morphs morphs = job->morphs;
+    if (morphs.offsets)
+        morphs.offsets += group->first_block;
     return (pelt_skin_job){
         .vertex_count = group->vertex_count,
         .influence_count = group->influence_count,
@@ -133,6 +136,8 @@ static pelt_skin_job loose_job(const pelt_prepared_job *job, const pelt_prepared
         .out_positions = out->positions,
         .out_normals = out->normals,
         .out_tangents = out->tangents,
+        .morphs = morphs,
+        .morph_weights = job->morph_weights,
         .exact = job->exact,
     };
 }
@@ -147,8 +152,17 @@ static uint32_t run_groups(const pelt_prepared_job *job, uint32_t first, uint32_
         return 1;
     }
     px_prepared_pose poses[PX_PREPARED_POSES];
-    px_prepared_run run = {job->prepared, first,        0, kind_of(job, group), poses, out->positions,
-                           out->normals,  out->tangents};
+    px_prepared_run run = {
+        .prepared = job->prepared,
+        .first_group = first,
+        .kind = kind_of(job, group),
+        .poses = poses,
+        .positions = out->positions,
+        .normals = out->normals,
+        .tangents = out->tangents,
+        .morphs = job->morphs.offsets ? &job->morphs : NULL,
+        .morph_weights = job->morph_weights,
+    };
     for (; run.group_count < limit && run.group_count < PX_PREPARED_POSES; run.group_count++) {
         const pelt_prepared_group *next = group + run.group_count;
         if (!next->shared || next->influence_count != group->influence_count || kind_of(job, next) != run.kind)

@@ -3,6 +3,7 @@
  * bones, so nothing is gathered: matrices are broadcast to all lanes, only weights differ, and positions and normals are
  * stored one vector per component.
  */
+#include "run/morph_sums.h"
 #include "run/skin.h"
 #include "run/vectors.h"
 
@@ -22,12 +23,51 @@ typedef struct prepared_part {
     const px_prepared_pose *pose;
     const float *weights, *positions, *normals, *tangents;
     float *out_positions, *out_normals, *out_tangents;
+    bool morphed; /* `normals` were morphed: of any length */
 } prepared_part;
 
-INLINE prepared_part part_of(const prepared_walk *walk, size_t block, size_t influences) {
+/* Morphed positions and normals of a block. */
+typedef struct morphed_block {
+    float positions[3 * BLOCK], normals[3 * BLOCK];
+} morphed_block;
+
+INLINE void load_rows(const float *rows, int count, lanes out[]) {
+    for (int c = 0; c < count; c++)
+        out[c] = lanes_load(rows + (size_t)c * BLOCK);
+}
+
+INLINE void morph_rows(const pelt_packed_delta *deltas, const size_t offsets[2], const float *weights,
+                       const float *rest, float *out) {
+    lanes sums[STEPS][3];
+    for (size_t step = 0; step < STEPS; step++)
+        load_rows(rest + step * LANES, 3, sums[step]);
+    add_morphs(deltas + offsets[0], deltas + offsets[1], weights, 0, STEPS, sums);
+    for (size_t step = 0; step < STEPS; step++)
+        for (size_t c = 0; c < 3; c++)
+            lanes_store(out + c * BLOCK + step * LANES, sums[step][c]);
+}
+
+/* Morphs a part if morphs move its block. Not inlined: there are many callers, and most runs have no morphs. */
+static __attribute__((noinline)) void morph_part(const prepared_walk *walk, size_t block, prepared_part *part,
+                                                 morphed_block *morphed) {
+    const pelt_packed_morphs *morphs = walk->run.morphs;
+    const size_t *offsets = morphs->offsets + (walk->blocks - walk->run.prepared->blocks) + block;
+    if (offsets[0] == offsets[1])
+        return;
+    morph_rows(morphs->positions, offsets, walk->run.morph_weights, part->positions, morphed->positions);
+    part->positions = morphed->positions;
+    if (!part->normals || !morphs->normals)
+        return;
+    morph_rows(morphs->normals, offsets, walk->run.morph_weights, part->normals, morphed->normals);
+    part->normals = morphed->normals;
+    part->morphed = true;
+}
+
+/* `morphed` takes what morphs change; NULL: only tangents are needed. */
+INLINE prepared_part part_of(const prepared_walk *walk, size_t block, size_t influences, morphed_block *morphed) {
     const px_prepared_run *run = &walk->run;
     size_t place = walk->blocks[block].place - walk->first_place, at = block * BLOCK;
-    return (prepared_part){
+    prepared_part part = {
         .pose = &run->poses[walk->blocks[block].group - run->first_group],
         .weights = walk->weights + at * (influences - 1),
         .positions = walk->positions + 3 * at,
@@ -37,11 +77,9 @@ INLINE prepared_part part_of(const prepared_walk *walk, size_t block, size_t inf
         .out_normals = run->normals ? run->normals + 3 * place : NULL,
         .out_tangents = run->tangents ? run->tangents + 4 * place : NULL,
     };
-}
-
-INLINE void load_rows(const float *rows, int count, lanes out[]) {
-    for (int c = 0; c < count; c++)
-        out[c] = lanes_load(rows + (size_t)c * BLOCK);
+    if (morphed && run->morphs)
+        morph_part(walk, block, &part, morphed);
+    return part;
 }
 
 /* Blends rows of `width` numbers for all steps of a block: row 0 plus Σ weight · row k. Each number is broadcast
@@ -82,7 +120,8 @@ INLINE void finish_normal(const prepared_part *part, size_t step, lanes moved[3]
 
 static void run_single(const prepared_walk *walk) {
     for (size_t block = 0; block < walk->block_count; block++) {
-        prepared_part part = part_of(walk, block, 1);
+        morphed_block morphed;
+        prepared_part part = part_of(walk, block, 1, &morphed);
         lanes m[12], v[3], out[3];
         for (int e = 0; e < 12; e++)
             m[e] = lanes_splat(part.pose->matrices[0][e]);
@@ -98,7 +137,7 @@ static void run_single(const prepared_walk *walk) {
         for (size_t step = 0; step < STEPS; step++) {
             load_rows(part.normals + step * LANES, 3, v);
             turn(m, v, out);
-            if (!part.pose->turned)
+            if (!part.pose->turned || part.morphed)
                 unit(out, v);
             lanes_store3(part.out_normals + 3 * LANES * step, out);
         }
@@ -115,10 +154,12 @@ static void run_single(const prepared_walk *walk) {
  * reorder with the rest. */
 INLINE void run_linear(const prepared_walk *walk, size_t influences, bool normals) {
     lanes moved[TOGETHER][STEPS][3];
+    morphed_block morphed[TOGETHER];
+    prepared_part parts[TOGETHER];
     for (size_t first = 0; first < walk->block_count; first += TOGETHER) {
         size_t end = px_min_size(first + TOGETHER, walk->block_count);
         for (size_t block = first; block < end; block++) {
-            prepared_part part = part_of(walk, block, influences);
+            prepared_part part = parts[block - first] = part_of(walk, block, influences, &morphed[block - first]);
             lanes m[STEPS][12];
             blend_matrices_of(&part, influences, m);
             for (size_t step = 0; step < STEPS; step++) {
@@ -132,20 +173,19 @@ INLINE void run_linear(const prepared_walk *walk, size_t influences, bool normal
                 }
             }
         }
-        for (size_t block = first; normals && block < end; block++) {
-            prepared_part part = part_of(walk, block, influences);
+        for (size_t block = 0; normals && block < end - first; block++)
             for (size_t step = 0; step < STEPS; step++)
-                finish_normal(&part, step, moved[block - first][step]);
-        }
+                finish_normal(&parts[block], step, moved[block][step]);
     }
 }
 
 /* ---- Dual quaternions --------------------------------------------------------------------------------------- */
 
-/* Rotations keep unit normals at unit length. */
+/* Rotations keep unit normals at unit length; morphed ones are normalised. */
 INLINE void run_dual(const prepared_walk *walk, size_t influences, bool normals) {
     for (size_t block = 0; block < walk->block_count; block++) {
-        prepared_part part = part_of(walk, block, influences);
+        morphed_block morphed;
+        prepared_part part = part_of(walk, block, influences, &morphed);
         lanes q[STEPS][9];
         blend_duals_of(&part, influences, q);
         for (size_t step = 0; step < STEPS; step++) {
@@ -160,7 +200,10 @@ INLINE void run_dual(const prepared_walk *walk, size_t influences, bool normals)
                 continue;
             load_rows(part.normals + step * LANES, 3, v);
             turn(m, v, out);
-            lanes_store3(part.out_normals + 3 * LANES * step, out);
+            if (part.morphed)
+                finish_normal(&part, step, out);
+            else
+                lanes_store3(part.out_normals + 3 * LANES * step, out);
         }
     }
 }
@@ -168,7 +211,8 @@ INLINE void run_dual(const prepared_walk *walk, size_t influences, bool normals)
 /* Like run_dual, after applying the blended stretches. */
 static void run_stretched(const prepared_walk *walk) {
     for (size_t block = 0; block < walk->block_count; block++) {
-        prepared_part part = part_of(walk, block, walk->influences);
+        morphed_block morphed;
+        prepared_part part = part_of(walk, block, walk->influences, &morphed);
         lanes stretch[STEPS][12], q[STEPS][9];
         blend_matrices_of(&part, walk->influences, stretch);
         blend_duals_of(&part, walk->influences, q);
@@ -193,7 +237,7 @@ static void run_stretched(const prepared_walk *walk) {
 
 static void run_tangents(const prepared_walk *walk) {
     for (size_t block = 0; block < walk->block_count; block++) {
-        prepared_part part = part_of(walk, block, walk->influences);
+        prepared_part part = part_of(walk, block, walk->influences, NULL);
         lanes blended[STEPS][12], q[STEPS][9];
         if (walk->run.kind != PX_PREPARED_DUAL)
             blend_matrices_of(&part, walk->influences, blended);

@@ -78,13 +78,36 @@ px_prepared_body *px_prepared_body_of(pelt_simd simd, bool exact) {
     return !exact && bodies[simd].prepared_fused && can_fuse() ? bodies[simd].prepared_fused : bodies[simd].prepared;
 }
 
+/* Vertices morphed at a time: 12 KB, which stay in the L1 cache until they are skinned. */
+#define MORPH_VERTICES ((size_t)512)
+
+static void run_morphed(const pelt_skin_job *job, px_morph_body *morph, px_skin_body *skin) {
+    for (size_t first = 0; first < job->vertex_count; first += MORPH_VERTICES) {
+        float positions[3 * MORPH_VERTICES], normals[3 * MORPH_VERTICES];
+        size_t count = px_min_size(MORPH_VERTICES, job->vertex_count - first);
+        pelt_skin_job part = px_skin_range(job, first, count);
+        const pelt_packed_morphs *m = &part.morphs;
+        morph(m->offsets, m->positions, job->morph_weights, part.positions, 0, count, positions);
+        if (part.normals && m->normals) {
+            morph(m->offsets, m->normals, job->morph_weights, part.normals, 0, count, normals);
+            part.normals = normals;
+        }
+        part.positions = positions;
+        part.morphs = (pelt_packed_morphs){0};
+        skin(&part);
+    }
+}
+
 void pelt_skin_run_simd(const pelt_skin_job *job, pelt_simd simd) {
     assert(pelt_simd_available(simd));
     assert(job->influence_count >= 1 && job->influence_count <= PELT_MAX_INFLUENCES);
     assert(!job->normals == !job->out_normals && !job->tangents == !job->out_tangents);
     assert(job->skinning == PELT_SKINNING_LINEAR ? job->palette != NULL : job->dual_quaternions != NULL);
-    bool fused = !job->exact && bodies[simd].fused && can_fuse();
-    (fused ? bodies[simd].fused : bodies[simd].body)(job);
+    px_skin_body *body = !job->exact && bodies[simd].fused && can_fuse() ? bodies[simd].fused : bodies[simd].body;
+    if (job->morphs.offsets)
+        run_morphed(job, bodies[simd].morph, body);
+    else
+        body(job);
 }
 
 void pelt_skin_run(const pelt_skin_job *job) {

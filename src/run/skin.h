@@ -46,6 +46,8 @@ typedef struct px_prepared_run {
     const px_prepared_pose *poses; /* [group_count] */
     /* Planar output arrays that begin at the first group's first vertex; normals and tangents may be NULL. */
     float *positions, *normals, *tangents;
+    const pelt_packed_morphs *morphs; /* NULL: no morphs */
+    const float *morph_weights;       /* [morph] */
 } px_prepared_run;
 
 /* A version of the kernel for shared groups. */
@@ -65,7 +67,7 @@ px_morph_body px_morph_scalar, px_morph_sse2, px_morph_avx2, px_morph_neon, px_m
 /* The body for an instruction set, which must be available. */
 px_morph_body *px_morph_body_of(pelt_simd simd);
 
-/* The job restricted to vertices [first, first + count). */
+/* The job restricted to vertices [first, first + count); with morphs, `first` is a multiple of PELT_MORPH_BLOCK. */
 static inline pelt_skin_job px_skin_range(const pelt_skin_job *job, size_t first, size_t count) {
     pelt_skin_job part = *job;
     part.vertex_count = (uint32_t)count;
@@ -84,6 +86,11 @@ static inline pelt_skin_job px_skin_range(const pelt_skin_job *job, size_t first
     if (job->tangents) {
         part.tangents += 4 * first;
         part.out_tangents += 4 * first;
+    }
+    if (job->morphs.offsets) {
+        assert(first % PELT_MORPH_BLOCK == 0);
+        part.morphs.offsets += first / PELT_MORPH_BLOCK;
+        part.morphs.vertex_count = (uint32_t)count;
     }
     return part;
 }

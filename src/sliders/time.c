@@ -31,22 +31,19 @@ static void run_packed(const stopwatch *w) {
     }
 }
 
-/* Kept morphs are run in addition; a renderer would pass their output to the skin. */
 static void run_bones(const stopwatch *w) {
     const pelt_model *model = w->result;
     pelt_skeleton_globals(&model->skeleton, model->skeleton.rest, w->globals);
     pelt_slider_globals(&model->sliders, w->values, w->globals);
     pelt_skin_palette(&model->skin, w->globals, w->palette);
-    for (uint32_t first = 0; model->morphs.morph_count > 0 && first < model->mesh.vertex_count; first += BLOCK) {
-        uint32_t left = model->mesh.vertex_count - first, count = left < BLOCK ? left : BLOCK;
-        pelt_morph_run_packed(&model->mesh, &w->kept, w->result_weights, first, count, w->positions + 3 * (size_t)first,
-                              w->normals ? w->normals + 3 * (size_t)first : NULL);
-    }
     pelt_prepared_job job = {.prepared = &w->prepared,
                              .group_count = PELT_NONE,
                              .palette = w->palette,
                              .out_positions = w->positions,
-                             .out_normals = w->normals};
+                             .out_normals = w->normals,
+                             .morph_weights = w->result_weights};
+    if (model->morphs.morph_count > 0)
+        job.morphs = w->kept;
     pelt_prepared_run(&job);
 }
 
@@ -115,8 +112,8 @@ static pelt_result prepare(stopwatch *w, pelt_context *context, px_arena *arena,
     for (uint32_t s = 0; s < w->result->sliders.slider_count; s++)
         w->values[s] = 0.5f;
     PX_TRY(pelt_morph_pack(context, w->source, &w->packed));
-    PX_TRY(pelt_morph_pack(context, w->result, &w->kept));
-    return pelt_skin_prepare(context, w->result, &w->prepared);
+    PX_TRY(pelt_skin_prepare(context, w->result, &w->prepared));
+    return pelt_morph_pack_prepared(context, w->result, &w->prepared, &w->kept);
 }
 
 pelt_result pelt_sliders_time(pelt_context *context, const pelt_model *source, const pelt_model *result,
