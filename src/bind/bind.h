@@ -34,6 +34,8 @@
 #include "voxel/voxel.h"
 #include <pelt/bind.h>
 
+#include <stdatomic.h>
+
 /* ---- Subject ---------------------------------------------------------------------------------------------- */
 
 typedef struct px_bind_subject {
@@ -179,6 +181,19 @@ pelt_result px_bind_near_segment(const px_bind_volume *volume, const px_bind_seg
 
 /* ---- Distance propagation --------------------------------------------------------------------------------- */
 
+#define PX_BIND_WAVE_BUCKETS 64u
+
+/* A growable array of voxels. */
+typedef struct px_bind_wave_list {
+    uint32_t *voxels;
+    size_t count, capacity;
+} px_bind_wave_list;
+
+/* Threads mark a voxel, so that one of them relaxes it. */
+typedef struct px_bind_wave_round {
+    _Atomic uint8_t last;
+} px_bind_wave_round;
+
 /* A front that starts at bones and propagates through the volume. */
 typedef struct px_bind_wave {
     pelt_context *context;
@@ -191,12 +206,22 @@ typedef struct px_bind_wave {
     const struct px_bind_crossings *crossings; /* propagation over bridges; NULL: none */
     /* Breadth-first search instead of fast marching: faster; owners and distances are approximate. */
     bool floods;
-    float *distances; /* [voxel] to the segment that owns it, in cells; INFINITY: not reached */
-    uint32_t *owners; /* [voxel] owning segment, or PELT_NONE */
-    float *keys;      /* [voxel] priority: the distance with penalties */
-    uint8_t *states;  /* [voxel] WAVE_… bits */
-    uint64_t *heap;   /* min-heap of (key, voxel) */
-    size_t heap_count, heap_capacity;
+    float *distances;           /* [voxel] to the segment that owns it, in cells; INFINITY: not reached */
+    uint32_t *owners;           /* [voxel] owning segment, or PELT_NONE */
+    float *keys;                /* [voxel] priority: the distance with penalties */
+    uint8_t *finals;            /* [voxel] WAVE_… bits; 0: its distance is not final */
+    uint8_t *sees;              /* [voxel] 1: it has a line of sight to its owner */
+    uint64_t *marks;            /* [voxel / 64] bits of the voxels that become final in this round; else 0 */
+    px_bind_wave_round *rounds; /* [voxel] the last round in which it was relaxed */
+    uint8_t round;
+    /* Voxels whose keys are in [n, n + 1) · width wait in bucket n modulo PX_BIND_WAVE_BUCKETS; `bucket` is the first. */
+    px_bind_wave_list buckets[PX_BIND_WAVE_BUCKETS];
+    uint64_t bucket;
+    size_t waiting; /* entries of all buckets */
+    float width;
+    px_bind_wave_list front;        /* voxels that became final in this round */
+    px_bind_wave_list reached;      /* voxels that came nearer in this round; before `run`, where to start */
+    px_bind_wave_list block_counts; /* [block] number of them */
 } px_bind_wave;
 
 /* Call px_bind_wave_free afterwards, also after a failure. */

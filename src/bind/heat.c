@@ -23,7 +23,8 @@
 #define MIN_BONE_DISTANCE   0.5f   /* in cells: lower bound of distances in H */
 #define BONE_DISTANCE       1.5f   /* in cells: voxels closer to their bone keep it when borders move */
 #define TOLERANCE           1e-7 /* relative squared residual norm on the graph on which borders move, and coarser ones */
-#define FINE_STEPS          4u   /* iterations on the finer graphs, which have a good initial guess */
+#define NEAR_STEPS          2u /* faces from the voxels that vertices interpolate to the last that are solved finely */
+#define FINE_STEPS          4u /* iterations on the finer graphs, which have a good initial guess */
 #define MAX_STEPS           400u
 #define BLOCK               4u /* targets per parallel block; they share scratch buffers */
 
@@ -34,19 +35,25 @@ static void solve_levels(const px_heat *h, uint32_t target, uint32_t last, float
     for (uint32_t at = h->level_count; at-- > last;) {
         const px_heat_level *l = &h->levels[at];
         memset(s->x[at], 0, l->graph.count * sizeof(float));
-        px_heat_gather(h, at, target, hold, s);
-        for (uint32_t k = 0; k < s->node_count; k++) {
-            uint32_t i = s->nodes[k];
-            s->x[at][i] = at + 1 == h->level_count ? s->b[i] / (hold * l->holds[i]) : s->x[at + 1][l->groups.of[i]];
-        }
+        px_heat_gather(h, at, target, hold, false, s);
         px_heat_solve(l, hold, s, s->x[at], TOLERANCE, at >= h->border_level ? MAX_STEPS : FINE_STEPS);
     }
 }
 
+/* Voxels far from vertices are solved only for other meshes, after those near: these must not depend on whether there are
+ * other meshes. */
 static pelt_result solve_target(const px_heat *h, uint32_t target, px_heat_scratch *s, size_t block) {
     (void)block;
     solve_levels(h, target, 0, 1, s);
     px_bind_sample(&h->sampler, target, s->x[0], 1, h->fields->values);
+    if (h->fields->voxels && h->near) {
+        px_heat_gather(h, 0, target, 1, true, s);
+        px_heat_solve(&h->levels[0], 1, s, s->x[0], TOLERANCE, FINE_STEPS);
+        s->node_count = 0;
+        for (uint32_t v = 0; v < h->levels[0].graph.count; v++)
+            if (s->x[0][v] != 0)
+                s->nodes[s->node_count++] = v;
+    }
     return px_bind_keep_field(h->context, h->fields, target, s->x[0], 1, s->nodes, s->node_count);
 }
 
@@ -164,29 +171,51 @@ static pelt_result move_borders(px_heat *h) {
 
 /* ---- Levels -------------------------------------------------------------------------------------------------- */
 
+typedef struct level_job {
+    px_heat *heat;
+    uint32_t at;
+} level_job;
+
+static pelt_result hold_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const level_job *job = user;
+    const px_heat_level *fine = &job->heat->levels[job->at - 1];
+    for (size_t g = first; g < first + count; g++)
+        for (uint32_t m = fine->groups.firsts[g]; m < fine->groups.firsts[g + 1]; m++)
+            job->heat->levels[job->at].holds[g] += fine->holds[fine->groups.members[m]];
+    return PELT_OK;
+}
+
 static pelt_result measure_level(px_heat *h, uint32_t at) {
     px_heat_level *l = &h->levels[at];
+    PX_TRY(px_heat_level_edges(h->arena, l));
+    if (at == 0) {
+        l->holds = h->holds;
+        return PELT_OK;
+    }
     l->holds = PX_NEW(h->arena, float, l->graph.count);
     if (!l->holds)
         return PELT_ERROR_MEMORY;
-    PX_TRY(px_heat_level_edges(h->arena, l));
-    if (at == 0)
-        memcpy(l->holds, h->holds, l->graph.count * sizeof *l->holds);
-    for (uint32_t i = 0; at > 0 && i < h->levels[at - 1].graph.count; i++)
-        l->holds[h->levels[at - 1].groups.of[i]] += h->levels[at - 1].holds[i];
+    return px_parallel(h->context, NULL, l->graph.count, 4096, hold_block, &(level_job){h, at});
+}
+
+static pelt_result place_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const level_job *job = user;
+    const px_heat_level *fine = &job->heat->levels[job->at - 1];
+    uint32_t *nodes = fine[1].voxel_node;
+    for (size_t v = first; v < first + count; v++)
+        nodes[v] = fine->groups.of[fine->voxel_node[v]];
     return PELT_OK;
 }
 
 /* Sets voxel_node of a level. */
 static pelt_result place_voxels(px_heat *h, uint32_t at) {
-    const px_heat_level *fine = &h->levels[at - 1];
-    uint32_t count = h->levels[0].graph.count, *nodes = fine->groups.of;
+    uint32_t count = h->levels[0].graph.count, *nodes = h->levels[0].groups.of;
     if (at > 1 && !(nodes = PX_NEW(h->arena, uint32_t, count)))
         return PELT_ERROR_MEMORY;
-    for (uint32_t v = 0; v < count && at > 1; v++)
-        nodes[v] = fine->groups.of[fine->voxel_node[v]];
     h->levels[at].voxel_node = nodes;
-    return PELT_OK;
+    return at > 1 ? px_parallel(h->context, NULL, count, 16384, place_block, &(level_job){h, at}) : PELT_OK;
 }
 
 static pelt_result make_levels(px_heat *h, const px_bind_volume *volume, const px_bind_bridges *bridges) {
@@ -230,12 +259,39 @@ static pelt_result label_voxels(px_heat *h, const px_bind_volume *volume, const 
     return PELT_OK;
 }
 
+/* Sets `near`. */
+static pelt_result mark_near(px_heat *h, const px_bind_volume *volume) {
+    uint32_t count = volume->voxels.count, first = 0, end = 0, *queue = PX_NEW(h->arena, uint32_t, count);
+    h->near = PX_NEW(h->arena, bool, count);
+    if (!h->near || !queue)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < h->sampler.class_count; i++)
+        for (uint32_t k = 0; k < h->sampler.places[i].count; k++) {
+            uint32_t voxel = h->sampler.places[i].voxels[k];
+            if (!h->near[voxel])
+                queue[end++] = voxel;
+            h->near[voxel] = true;
+        }
+    for (uint32_t step = 0, last = end; step < NEAR_STEPS; step++, last = end)
+        for (; first < last; first++)
+            for (int k = 0; k < 6; k++) {
+                uint32_t next = volume->neighbours[queue[first]][k];
+                if (next == PELT_NONE || h->near[next])
+                    continue;
+                h->near[next] = true;
+                queue[end++] = next;
+            }
+    return PELT_OK;
+}
+
 static pelt_result run(px_heat *h, const px_bind_volume *volume, const px_bind_bones *bones, const px_bind_wave *wave,
                        const px_bind_bridges *bridges) {
     PX_TRY(label_voxels(h, volume, bones, wave));
     PX_TRY(make_levels(h, volume, bridges));
     px_heat_sort_labels(h);
     PX_TRY(px_bind_sampler_make(h->context, h->arena, h->subject, volume, PELT_BIND_HEAT, &h->sampler));
+    if (h->border_level > 0) /* else the finest graph is small */
+        PX_TRY(mark_near(h, volume));
     PX_TRY(move_borders(h));
     return px_parallel(h->context, "heat", h->subject->target_count, BLOCK, weights_block, h);
 }

@@ -9,10 +9,10 @@
 
 typedef struct px_heat_level {
     px_graph graph;
-    float *degrees;             /* [node] sum of the weights of its edges */
-    float *holds;               /* [node] H */
-    px_graph_groups groups;     /* of the next coarser level; empty on the coarsest */
-    const uint32_t *voxel_node; /* [voxel] node that contains it; NULL on level 0: the voxel itself */
+    float *degrees;         /* [node] sum of the weights of its edges */
+    float *holds;           /* [node] H */
+    px_graph_groups groups; /* of the next coarser level; empty on the coarsest */
+    uint32_t *voxel_node;   /* [voxel] node that contains it; NULL on level 0: the voxel itself */
     /* [node] It and the next nodes, up to this many, have six edges each, with the same weights to nodes at the same
      * distance in memory: interior voxels of a row. 0: it has other edges. */
     uint8_t *alike;
@@ -31,6 +31,7 @@ typedef struct px_heat {
     uint32_t *label_firsts; /* [target + 1] prefix sums: first entry of each target in label_voxels */
     uint32_t *label_voxels; /* voxels sorted by label */
     px_bind_sampler sampler;
+    bool *near;             /* [voxel] near those that vertices interpolate; NULL: all are */
     px_bind_fields *fields; /* result */
     /* While borders move: [block][node of the coarsest level] the largest weight among the block's targets … */
     float **strongest;
@@ -69,10 +70,11 @@ void px_heat_sort_labels(px_heat *h);
 static inline uint32_t px_heat_node(const px_heat *h, uint32_t at, uint32_t voxel) {
     return h->levels[at].voxel_node ? h->levels[at].voxel_node[voxel] : voxel;
 }
-/* Builds a target's right-hand side H p on a level and lists, ascending, the nodes whose weight is not negligible: on
+/* Builds a target's right-hand side H p on a level, lists, ascending, the nodes whose weight is not negligible: on
  * the coarsest level those close enough, on others those with such a weight in the solution x of the next coarser one,
- * whose nodes are the current ones. `hold` scales H. */
-void px_heat_gather(const px_heat *h, uint32_t at, uint32_t target, float hold, px_heat_scratch *s);
+ * whose nodes are the current ones; and sets x of this level to the initial guess. On the finest level the nodes are those near vertices,
+ * or, after these are solved, the rest. `hold` scales H. */
+void px_heat_gather(const px_heat *h, uint32_t at, uint32_t target, float hold, bool rest, px_heat_scratch *s);
 /* Conjugate gradients for x on these nodes, with x as initial guess, until the squared preconditioned
  * residual norm is `tolerance` times that of the right-hand side, or for `most` iterations. */
 void px_heat_solve(const px_heat_level *l, float hold, px_heat_scratch *s, float *x, double tolerance, uint32_t most);

@@ -105,9 +105,7 @@ static pelt_result run(px_heat *h, const px_bind_volume *volume, const px_bind_b
         if (h->label_firsts[t + 1] == h->label_firsts[t])
             continue;
         memset(s.x[0], 0, count * sizeof(float));
-        px_heat_gather(h, 0, t, 1, &s);
-        for (uint32_t k = 0; k < s.node_count; k++)
-            s.x[0][s.nodes[k]] = s.b[s.nodes[k]] / h->levels[0].holds[s.nodes[k]];
+        px_heat_gather(h, 0, t, 1, false, &s);
         px_heat_solve(&h->levels[0], 1, &s, s.x[0], TOLERANCE, MAX_STEPS);
         for (uint32_t i = 0; i < count; i++)
             h->fields->values[(size_t)i * targets + t] = px_fminf(px_fmaxf(s.x[0][i], 0), 1);

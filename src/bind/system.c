@@ -36,19 +36,26 @@ static bool continues(const px_graph *g, uint32_t i) {
     return same;
 }
 
-pelt_result px_heat_level_edges(px_arena *arena, px_heat_level *level) {
+/* Runs of nodes that are alike end with their block. */
+static pelt_result edges_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const px_heat_level *level = user;
     const px_graph *g = &level->graph;
-    level->degrees = PX_NEW(arena, float, g->count);
-    level->alike = PX_NEW(arena, uint8_t, g->count);
-    if (!level->degrees || !level->alike)
-        return PELT_ERROR_MEMORY;
-    for (uint32_t i = g->count; i-- > 0;) {
+    for (uint32_t end = (uint32_t)(first + count), i = end; i-- > first;) {
         for (uint32_t e = g->firsts[i]; e < g->firsts[i + 1]; e++)
             level->degrees[i] += g->weights[e];
-        if (i + 1 < g->count && continues(g, i))
+        if (i + 1 < end && continues(g, i))
             level->alike[i] = level->alike[i + 1] ? (uint8_t)(level->alike[i + 1] + (level->alike[i + 1] < 255)) : 2;
     }
     return PELT_OK;
+}
+
+pelt_result px_heat_level_edges(px_arena *arena, px_heat_level *level) {
+    level->degrees = PX_NEW(arena, float, level->graph.count);
+    level->alike = PX_NEW(arena, uint8_t, level->graph.count);
+    if (!level->degrees || !level->alike)
+        return PELT_ERROR_MEMORY;
+    return px_parallel(px_arena_context(arena), NULL, level->graph.count, 4096, edges_block, level);
 }
 
 static void mark_node(px_heat_scratch *s, uint32_t node) {
@@ -94,24 +101,43 @@ static void list_marked(px_heat_scratch *s) {
         }
 }
 
-void px_heat_gather(const px_heat *h, uint32_t at, uint32_t target, float hold, px_heat_scratch *s) {
+/* Marks the nodes of one group, except those that are not solved now, and gives all of them its value. */
+static void mark_group(const px_heat *h, uint32_t at, uint32_t group, bool rest, px_heat_scratch *s) {
+    const px_graph_groups *groups = &h->levels[at].groups;
+    for (uint32_t m = groups->firsts[group]; m < groups->firsts[group + 1]; m++) {
+        uint32_t node = groups->members[m];
+        bool solved = at > 0 || !h->near || h->near[node] != rest;
+        if (solved)
+            mark_node(s, node);
+        if (solved || !rest) /* the rest lies around nodes that have their values */
+            s->x[at][node] = s->x[at + 1][group];
+    }
+}
+
+void px_heat_gather(const px_heat *h, uint32_t at, uint32_t target, float hold, bool rest, px_heat_scratch *s) {
     const px_heat_level *l = &h->levels[at];
-    uint32_t coarse_count = s->node_count;
+    bool coarsest = at + 1 == h->level_count;
+    uint32_t coarse_count = rest ? h->levels[at + 1].graph.count : s->node_count;
     s->node_count = 0;
     for (uint32_t k = h->label_firsts[target]; k < h->label_firsts[target + 1]; k++) {
         uint32_t voxel = h->label_voxels[k], node = px_heat_node(h, at, voxel);
+        if (at == 0 && h->near && h->near[voxel] == rest)
+            continue;
         s->b[node] += hold * h->holds[voxel];
         mark_node(s, node);
+        if (!coarsest)
+            s->x[at][node] = s->x[at + 1][l->groups.of[node]];
     }
-    if (at + 1 == h->level_count)
+    if (coarsest)
         mark_near(l, hold, s);
-    for (uint32_t k = 0; k < coarse_count && at + 1 < h->level_count; k++) {
-        uint32_t group = s->nodes[k];
+    for (uint32_t k = 0; k < coarse_count && !coarsest; k++) {
+        uint32_t group = rest ? k : s->nodes[k];
         if (s->x[at + 1][group] >= MIN_WEIGHT)
-            for (uint32_t m = l->groups.firsts[group]; m < l->groups.firsts[group + 1]; m++)
-                mark_node(s, l->groups.members[m]);
+            mark_group(h, at, group, rest, s);
     }
     list_marked(s);
+    for (uint32_t k = 0; k < s->node_count && coarsest; k++)
+        s->x[at][s->nodes[k]] = s->b[s->nodes[k]] / (hold * l->holds[s->nodes[k]]);
 }
 
 /* ---- Vectors --------------------------------------------------------------------------------------------------- */

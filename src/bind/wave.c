@@ -2,12 +2,17 @@
  *
  * While a voxel has a line of sight to the segment that its distance comes from, the distance is exact: that to the
  * segment. It has a line of sight if the next voxel on the straight line to the segment has one. Beyond corners, fast
- * marching solves the eikonal equation (first order, from neighbours of the same bone). */
+ * marching solves the eikonal equation (first order, from neighbours of the same bone).
+ *
+ * Voxels wait in buckets of their keys. All voxels of a bucket become final at once, then their neighbours are offered
+ * distances. A bucket is so narrow that this is nearly a search in the order of keys (an eighth of a cell instead of a quarter
+ * changes the distances behind a corner by 0.1 % at most). What a voxel gets depends only on the final voxels around it, not on the order in
+ * which a bucket is processed: threads share it, and the numbering of voxels decides nothing. */
 #include "bind/bind.h"
 
 #include <math.h>
 
-enum { WAVE_FINAL = 1, WAVE_SEES = 2 };
+enum { WAVE_FINAL = 1, WAVE_FRESH = 2 }; /* FRESH: since this round */
 
 #define REACH_FACTOR  1.2f  /* distances up to this multiple of a bone's reach are not penalized … */
 #define LEAN_PENALTY  0.03f /* maximum relative increase of keys: along the bone rather than beside it */
@@ -15,51 +20,76 @@ enum { WAVE_FINAL = 1, WAVE_SEES = 2 };
 #define NEXT_CENTRE   1.01f /* in cells: the centre of the next voxel, whatever the rounding */
 #define SAME_POINT    0.01f /* in cells: bones whose distance is less than this meet */
 #define MIN_INSIDE    0.25f /* share of a bone inside the volume: below it the bone counts as outside */
+#define BUCKET_WIDTH  0.25f /* of the shortest edge of a cell; keys within it are not ordered */
+#define FRONT_BLOCK   256u  /* voxels of a bucket per parallel block */
+#define AHEAD         16u   /* entries of a list from a voxel to the one that is fetched meanwhile */
 
-/* ---- Heap -------------------------------------------------------------------------------------------------- */
+/* ---- Buckets ----------------------------------------------------------------------------------------------- */
 
-/* An entry is a key in the high and a voxel in the low 32 bits: the bits of non-negative floats are ordered as the
- * floats, and ties go by voxel, so the order is deterministic. The heap is 4-ary: half as deep as a binary one. */
-static uint64_t entry_of(float key, uint32_t voxel) {
-    return (uint64_t)px_float_bits(key) << 32 | voxel;
-}
-
-/* Reserves capacity for one more entry. */
-static pelt_result make_room(px_bind_wave *w) {
-    if (w->heap_count < w->heap_capacity)
+static pelt_result list_reserve(pelt_context *context, px_bind_wave_list *list, size_t count) {
+    if (count <= list->capacity)
         return PELT_OK;
-    size_t capacity = w->heap_capacity ? 2 * w->heap_capacity : 1 << 14;
-    uint64_t *heap = px_resize(w->context, w->heap, capacity, sizeof *heap);
-    if (!heap)
+    size_t capacity = px_max_size(px_max_size(256, 2 * list->capacity), count);
+    uint32_t *voxels = px_resize(context, list->voxels, capacity, sizeof *voxels);
+    if (!voxels)
         return PELT_ERROR_MEMORY;
-    w->heap = heap;
-    w->heap_capacity = capacity;
+    list->voxels = voxels;
+    list->capacity = capacity;
     return PELT_OK;
 }
 
-static pelt_result push(px_bind_wave *w, uint64_t entry) {
-    PX_TRY(make_room(w));
-    size_t i = w->heap_count++;
-    for (; i > 0 && entry < w->heap[(i - 1) / 4]; i = (i - 1) / 4)
-        w->heap[i] = w->heap[(i - 1) / 4];
-    w->heap[i] = entry;
+static pelt_result list_add(pelt_context *context, px_bind_wave_list *list, uint32_t voxel) {
+    PX_TRY(list_reserve(context, list, list->count + 1));
+    list->voxels[list->count++] = voxel;
     return PELT_OK;
 }
 
-static uint64_t pop(px_bind_wave *w) {
-    uint64_t *heap = w->heap, top = heap[0], last = heap[--w->heap_count];
-    size_t i = 0;
-    for (size_t first; (first = 4 * i + 1) < w->heap_count;) {
-        size_t least = first, end = px_min_size(first + 4, w->heap_count);
-        for (size_t child = first + 1; child < end; child++)
-            least = heap[child] < heap[least] ? child : least;
-        if (heap[least] >= last)
-            break;
-        heap[i] = heap[least];
-        i = least;
+static uint64_t bucket_of(const px_bind_wave *w, uint32_t voxel) {
+    return (uint64_t)(w->keys[voxel] / w->width);
+}
+
+/* Voxels of buckets beyond the last one wait in it. */
+static pelt_result push(px_bind_wave *w, uint32_t voxel) {
+    uint64_t bucket = bucket_of(w, voxel), last = w->bucket + PX_BIND_WAVE_BUCKETS - 1;
+    bucket = bucket < w->bucket ? w->bucket : bucket > last ? last : bucket;
+    w->waiting++;
+    return list_add(w->context, &w->buckets[bucket % PX_BIND_WAVE_BUCKETS], voxel);
+}
+
+/* Takes the voxels of the first bucket that has any: they are final now. Lists them in ascending order, because neighbours
+ * in the list are then neighbours in memory. */
+static pelt_result pop(px_bind_wave *w) {
+    for (size_t k = 0; k < w->front.count; k++)
+        w->finals[w->front.voxels[k]] = WAVE_FINAL;
+    while (!w->buckets[w->bucket % PX_BIND_WAVE_BUCKETS].count)
+        w->bucket++;
+    px_bind_wave_list *from = &w->buckets[w->bucket % PX_BIND_WAVE_BUCKETS];
+    size_t count = from->count, first = SIZE_MAX, end = 0;
+    w->waiting -= count;
+    from->count = w->front.count = 0;
+    PX_TRY(list_reserve(w->context, &w->front, count));
+    for (size_t k = 0; k < count; k++) {
+        uint32_t voxel = from->voxels[k];
+        if (k + AHEAD < count) {
+            __builtin_prefetch(&w->finals[from->voxels[k + AHEAD]]);
+            __builtin_prefetch(&w->keys[from->voxels[k + AHEAD]]);
+        }
+        if (w->finals[voxel])
+            continue;
+        if (bucket_of(w, voxel) >
+            w->bucket) { /* it waited in the last bucket for a later one: in another list than this */
+            PX_TRY(push(w, voxel));
+            continue;
+        }
+        w->finals[voxel] = WAVE_FINAL | WAVE_FRESH;
+        w->marks[voxel / 64] |= UINT64_C(1) << voxel % 64;
+        first = px_min_size(first, voxel / 64);
+        end = px_max_size(end, voxel / 64 + 1);
     }
-    heap[i] = last;
-    return top;
+    for (size_t word = first; word < end; word++)
+        for (; w->marks[word]; w->marks[word] &= w->marks[word] - 1)
+            w->front.voxels[w->front.count++] = (uint32_t)(64 * word + (size_t)__builtin_ctzll(w->marks[word]));
+    return PELT_OK;
 }
 
 /* ---- Propagation ------------------------------------------------------------------------------------------- */
@@ -73,18 +103,19 @@ static float key_of(const px_bind_wave *w, uint32_t segment, float distance) {
     return distance <= free ? distance : free + BEYOND_FACTOR * (distance - free);
 }
 
-static pelt_result offer_key(px_bind_wave *w, uint32_t voxel, float key, float distance, uint32_t segment, bool sees) {
-    if (!(key < w->keys[voxel]))
-        return PELT_OK;
+/* True if the voxel takes the offer. */
+static bool offer_key(px_bind_wave *w, uint32_t voxel, float key, float distance, uint32_t segment, bool sees) {
+    if (!(key < w->keys[voxel] || (key == w->keys[voxel] && key < INFINITY && segment < w->owners[voxel])))
+        return false;
     w->keys[voxel] = key;
     w->distances[voxel] = distance;
     w->owners[voxel] = segment;
-    w->states[voxel] = sees ? WAVE_SEES : 0;
-    return push(w, entry_of(key, voxel));
+    w->sees[voxel] = sees;
+    return true;
 }
 
-static pelt_result offer(px_bind_wave *w, uint32_t voxel, float distance, uint32_t segment, bool sees) {
-    return offer_key(w, voxel, key_of(w, segment, distance), distance, segment, sees);
+static bool offer(px_bind_wave *w, uint32_t voxel, float distance, uint32_t segment) {
+    return offer_key(w, voxel, key_of(w, segment, distance), distance, segment, false);
 }
 
 /* Factor on the key. Beyond the joint of two bones (heel, elbow), both are at the same distance. The key of the bone
@@ -108,9 +139,8 @@ static void centre_of(const px_bind_volume *volume, uint32_t voxel, float out[3]
         out[c] = (float)volume->voxels.cells[voxel][c];
 }
 
-/* Whether the voxel at `centre` has a line of sight to `nearest`, a point of the segment; the front comes from its
- * neighbour `from`. */
-static bool sees(const px_bind_wave *w, uint32_t from, const float centre[3], const float nearest[3]) {
+/* Whether the voxel at `centre` has a line of sight to `nearest`, a point of the segment; its neighbour `from` has one. */
+static bool can_see(const px_bind_wave *w, uint32_t from, const float centre[3], const float nearest[3]) {
     float way[3], longest = 0;
     for (int c = 0; c < 3; c++) {
         way[c] = nearest[c] - centre[c];
@@ -123,7 +153,7 @@ static bool sees(const px_bind_wave *w, uint32_t from, const float centre[3], co
     uint32_t next = px_bind_voxel(w->volume, way);
     if (next == from)
         return true;
-    if (next == PELT_NONE || w->states[next] != (WAVE_FINAL | WAVE_SEES))
+    if (next == PELT_NONE || !w->finals[next] || !w->sees[next])
         return false;
     float unused[3]; /* a voxel that sees a bone which meets this one at `nearest`, a joint, sees that point */
     return w->owners[next] == w->owners[from] ||
@@ -136,7 +166,7 @@ static float upwind(const px_bind_wave *w, uint32_t voxel, int axis, uint32_t ta
     float least = INFINITY;
     for (int side = 0; side < 2; side++) {
         uint32_t n = w->volume->neighbours[voxel][2 * axis + side];
-        if (n != PELT_NONE && (w->states[n] & WAVE_FINAL) && w->segments[w->owners[n]].target == target)
+        if (n != PELT_NONE && w->finals[n] && w->segments[w->owners[n]].target == target)
             least = px_fminf(least, w->distances[n]);
     }
     return least;
@@ -174,36 +204,96 @@ static float eikonal(const px_bind_wave *w, uint32_t voxel, uint32_t target) {
 }
 
 /* Offers the straight distance to a voxel with a line of sight. */
-static pelt_result offer_seen(px_bind_wave *w, uint32_t voxel, uint32_t segment) {
-    float centre[3], nearest[3];
-    centre_of(w->volume, voxel, centre);
-    float distance = px_bind_segment_distance(&w->segments[segment], w->volume->step, centre, nearest);
+static bool offer_seen(px_bind_wave *w, uint32_t voxel, uint32_t segment, const float centre[3], const float nearest[3],
+                       float distance) {
     float key = key_of(w, segment, distance) * lean(w, segment, centre, nearest, distance);
     return offer_key(w, voxel, key, distance, segment, true);
 }
 
-/* Offers a distance to a neighbour of `from`, whose centre is at `centre`. */
-static pelt_result relax(px_bind_wave *w, uint32_t from, uint32_t voxel, const float centre[3]) {
+/* Offers a distance from the final neighbour `from`. */
+static bool relax(px_bind_wave *w, uint32_t from, uint32_t voxel, const float centre[3]) {
     uint32_t segment = w->owners[from];
-    if ((w->states[from] & w->states[voxel] & WAVE_SEES) && w->owners[voxel] == segment)
-        return PELT_OK; /* it has this distance */
-    if (w->states[from] & WAVE_SEES) {
+    if (w->sees[voxel] && w->owners[voxel] == segment)
+        return false; /* it has this distance */
+    if (w->sees[from]) {
         float nearest[3];
         float distance = px_bind_segment_distance(&w->segments[segment], w->volume->step, centre, nearest);
-        if (sees(w, from, centre, nearest)) {
-            float key = key_of(w, segment, distance) * lean(w, segment, centre, nearest, distance);
-            return offer_key(w, voxel, key, distance, segment, true);
-        }
+        if (can_see(w, from, centre, nearest))
+            return offer_seen(w, voxel, segment, centre, nearest, distance);
     }
-    return offer(w, voxel, eikonal(w, voxel, w->segments[segment].target), segment, false);
+    return offer(w, voxel, eikonal(w, voxel, w->segments[segment].target), segment);
 }
 
-/* Propagates over bridges, without a line of sight. */
-static pelt_result cross(px_bind_wave *w, uint32_t from) {
+/* Offers distances from the neighbours that became final in this round, also over bridges, without a line of sight. True if one is taken. */
+static bool relax_all(px_bind_wave *w, uint32_t voxel) {
     const px_bind_crossings *all = w->crossings;
-    for (uint32_t c = px_bind_crossings_from(all, from); c < all->count && all->items[c].from == from; c++)
-        if (!(w->states[all->items[c].to] & WAVE_FINAL))
-            PX_TRY(offer(w, all->items[c].to, w->distances[from] + all->items[c].length, w->owners[from], false));
+    bool taken = false;
+    float centre[3];
+    centre_of(w->volume, voxel, centre);
+    for (int k = 0; k < 6; k++) {
+        uint32_t from = w->volume->neighbours[voxel][k];
+        if (from != PELT_NONE && (w->finals[from] & WAVE_FRESH))
+            taken |= relax(w, from, voxel, centre);
+    }
+    for (uint32_t c = all ? px_bind_crossings_from(all, voxel) : 0;
+         all && c < all->count && all->items[c].from == voxel; c++) {
+        uint32_t from = all->items[c].to;
+        if (w->finals[from] & WAVE_FRESH)
+            taken |= offer(w, voxel, w->distances[from] + all->items[c].length, w->owners[from]);
+    }
+    return taken;
+}
+
+/* Whether this call is the first in a round for a voxel that is not final. */
+static bool claim(px_bind_wave *w, uint32_t voxel) {
+    return !w->finals[voxel] && atomic_load_explicit(&w->rounds[voxel].last, memory_order_relaxed) != w->round &&
+           atomic_exchange_explicit(&w->rounds[voxel].last, w->round, memory_order_relaxed) != w->round;
+}
+
+static pelt_result front_block(void *user, size_t first, size_t count, size_t block) {
+    px_bind_wave *w = user;
+    const px_bind_volume *volume = w->volume;
+    uint32_t *beside = w->reached.voxels + 6 * first, beside_count = 0, reached_count = 0;
+    for (size_t k = first; k < first + count; k++) {
+        if (k + AHEAD < w->front.count)
+            __builtin_prefetch(volume->neighbours[w->front.voxels[k + AHEAD]]);
+        for (int n = 0; n < 6; n++) {
+            uint32_t next = volume->neighbours[w->front.voxels[k]][n];
+            if (next == PELT_NONE || !claim(w, next))
+                continue;
+            __builtin_prefetch(volume->neighbours[next]);
+            __builtin_prefetch(volume->voxels.cells[next]);
+            __builtin_prefetch(&w->keys[next]);
+            beside[beside_count++] = next;
+        }
+    }
+    for (uint32_t k = 0; k < beside_count; k++)
+        if (relax_all(w, beside[k]))
+            beside[reached_count++] = beside[k];
+    w->block_counts.voxels[block] = reached_count;
+    return PELT_OK;
+}
+
+/* Relaxes the voxels beside the front and pushes those that come nearer. */
+static pelt_result advance(px_bind_wave *w) {
+    size_t blocks = px_block_count(w->front.count, FRONT_BLOCK);
+    PX_TRY(list_reserve(w->context, &w->reached, 6 * w->front.count));
+    PX_TRY(list_reserve(w->context, &w->block_counts, blocks));
+    if (++w->round == 0) { /* numbers of rounds repeat */
+        memset(w->rounds, 0, w->volume->voxels.count * sizeof *w->rounds);
+        w->round = 1;
+    }
+    PX_TRY(px_parallel(w->context, NULL, w->front.count, FRONT_BLOCK, front_block, w));
+    for (size_t b = 0; b < blocks; b++)
+        for (uint32_t k = 0; k < w->block_counts.voxels[b]; k++)
+            PX_TRY(push(w, w->reached.voxels[6 * FRONT_BLOCK * b + k]));
+    const px_bind_crossings *all = w->crossings;
+    for (size_t k = 0; all && all->count && k < w->front.count; k++) {
+        uint32_t from = w->front.voxels[k];
+        for (uint32_t c = px_bind_crossings_from(all, from); c < all->count && all->items[c].from == from; c++)
+            if (claim(w, all->items[c].to) && relax_all(w, all->items[c].to))
+                PX_TRY(push(w, all->items[c].to));
+    }
     return PELT_OK;
 }
 
@@ -213,56 +303,40 @@ static pelt_result wash(px_bind_wave *w, uint32_t from, uint32_t next, float ste
         return PELT_OK;
     w->owners[next] = w->owners[from];
     w->distances[next] = w->distances[from] + step;
-    PX_TRY(make_room(w));
-    w->heap[w->heap_count++] = next;
-    return PELT_OK;
+    return list_add(w->context, &w->reached, next);
 }
 
-/* Breadth-first search; the heap array serves as the queue. */
+/* Breadth-first search. */
 static pelt_result flood(px_bind_wave *w) {
-    for (size_t n = 0; n < w->heap_count; n++) {
-        uint32_t from = (uint32_t)w->heap[n];
+    const px_bind_crossings *all = w->crossings;
+    for (size_t n = 0; n < w->reached.count; n++) {
+        uint32_t from = w->reached.voxels[n];
         for (int k = 0; k < 6; k++)
             PX_TRY(wash(w, from, w->volume->neighbours[from][k], w->volume->step[k / 2]));
-        const px_bind_crossings *all = w->crossings;
         for (uint32_t c = all ? px_bind_crossings_from(all, from) : 0;
              all && c < all->count && all->items[c].from == from; c++)
             PX_TRY(wash(w, from, all->items[c].to, all->items[c].length));
         if (n % 65536 == 0)
             PX_TRY(px_cancelled(w->context));
     }
-    w->heap_count = 0;
+    w->reached.count = 0;
     return PELT_OK;
 }
 
 pelt_result px_bind_wave_run(px_bind_wave *wave) {
     if (wave->floods)
         return flood(wave);
-    for (size_t n = 0; wave->heap_count; n++) {
-        uint64_t entry = pop(wave);
-        uint32_t voxel = (uint32_t)entry;
-        if ((wave->states[voxel] & WAVE_FINAL) || entry != entry_of(wave->keys[voxel], voxel))
-            continue;
-        wave->states[voxel] |= WAVE_FINAL;
-        if (wave->heap_count) { /* probably next */
-            __builtin_prefetch(wave->volume->neighbours[(uint32_t)wave->heap[0]]);
-            __builtin_prefetch(wave->volume->voxels.cells[(uint32_t)wave->heap[0]]);
-        }
-        float centre[3];
-        centre_of(wave->volume, voxel, centre);
-        for (int k = 0; k < 6; k++) {
-            uint32_t next = wave->volume->neighbours[voxel][k];
-            if (next == PELT_NONE || (wave->states[next] & WAVE_FINAL))
-                continue;
-            float own = centre[k / 2];
-            centre[k / 2] += k % 2 ? 1.0f : -1.0f;
-            PX_TRY(relax(wave, voxel, next, centre));
-            centre[k / 2] = own;
-        }
-        if (wave->crossings)
-            PX_TRY(cross(wave, voxel));
-        if (n % 65536 == 0)
-            PX_TRY(px_cancelled(wave->context));
+    wave->bucket = UINT64_MAX - PX_BIND_WAVE_BUCKETS;
+    for (size_t k = 0; k < wave->reached.count; k++) {
+        uint64_t bucket = bucket_of(wave, wave->reached.voxels[k]);
+        wave->bucket = bucket < wave->bucket ? bucket : wave->bucket;
+    }
+    for (size_t k = 0; k < wave->reached.count; k++)
+        PX_TRY(push(wave, wave->reached.voxels[k]));
+    wave->reached.count = 0;
+    while (wave->waiting) {
+        PX_TRY(pop(wave));
+        PX_TRY(advance(wave));
     }
     return PELT_OK;
 }
@@ -270,7 +344,7 @@ pelt_result px_bind_wave_run(px_bind_wave *wave) {
 /* ---- Start --------------------------------------------------------------------------------------------------- */
 
 pelt_result px_bind_wave_seed(px_bind_wave *wave, uint32_t voxel, float distance, uint32_t segment) {
-    return offer(wave, voxel, distance, segment, false);
+    return offer(wave, voxel, distance, segment) ? list_add(wave->context, &wave->reached, voxel) : PELT_OK;
 }
 
 /* Calls `near` for the voxels at (most = 0) or nearest to samples along a segment, `stride` half cells apart. */
@@ -306,8 +380,15 @@ typedef struct start {
 
 static pelt_result start_at(void *user, uint32_t voxel, float distance) {
     start *s = user;
+    px_bind_wave *w = s->wave;
+    float centre[3], nearest[3];
     s->seeded = true;
-    return s->sees ? offer_seen(s->wave, voxel, s->segment) : offer(s->wave, voxel, distance, s->segment, false);
+    if (!s->sees)
+        return px_bind_wave_seed(w, voxel, distance, s->segment);
+    centre_of(w->volume, voxel, centre);
+    distance = px_bind_segment_distance(&w->segments[s->segment], w->volume->step, centre, nearest);
+    return offer_seen(w, voxel, s->segment, centre, nearest, distance) ? list_add(w->context, &w->reached, voxel)
+                                                                       : PELT_OK;
 }
 
 pelt_result px_bind_wave_start(px_bind_wave *wave, uint32_t first, uint32_t count, float most, bool *seeded) {
@@ -331,11 +412,16 @@ pelt_result px_bind_wave_make(pelt_context *context, const px_bind_volume *volum
                               const float *reach, px_bind_wave *wave) {
     size_t count = volume->voxels.count;
     *wave = (px_bind_wave){.context = context, .volume = volume, .segments = segments, .reach = reach};
+    wave->width = BUCKET_WIDTH * px_fminf(volume->step[0], px_fminf(volume->step[1], volume->step[2]));
     wave->distances = PX_ALLOC(context, float, count);
     wave->owners = PX_ALLOC(context, uint32_t, count);
     wave->keys = PX_ALLOC(context, float, count);
-    wave->states = PX_ALLOC(context, uint8_t, count);
-    if (!wave->distances || !wave->owners || !wave->keys || !wave->states)
+    wave->finals = PX_ALLOC(context, uint8_t, count);
+    wave->sees = PX_ALLOC(context, uint8_t, count);
+    wave->marks = PX_ALLOC(context, uint64_t, count / 64 + 1);
+    wave->rounds = PX_ALLOC(context, px_bind_wave_round, count);
+    if (!wave->distances || !wave->owners || !wave->keys || !wave->finals || !wave->sees || !wave->marks ||
+        !wave->rounds)
         return PELT_ERROR_MEMORY;
     px_bind_wave_reset(wave);
     return PELT_OK;
@@ -346,15 +432,25 @@ void px_bind_wave_reset(px_bind_wave *wave) {
     for (size_t v = 0; v < count; v++)
         wave->distances[v] = wave->keys[v] = INFINITY;
     memset(wave->owners, 0xff, count * sizeof *wave->owners);
-    memset(wave->states, 0, count);
-    wave->heap_count = 0;
+    memset(wave->finals, 0, count);
+    memset(wave->sees, 0, count);
+    wave->front.count = wave->reached.count = wave->waiting = 0;
+    for (size_t b = 0; b < PX_BIND_WAVE_BUCKETS; b++)
+        wave->buckets[b].count = 0;
 }
 
 void px_bind_wave_free(px_bind_wave *wave) {
     px_free(wave->context, wave->distances);
     px_free(wave->context, wave->owners);
     px_free(wave->context, wave->keys);
-    px_free(wave->context, wave->states);
-    px_free(wave->context, wave->heap);
+    px_free(wave->context, wave->finals);
+    px_free(wave->context, wave->sees);
+    px_free(wave->context, wave->marks);
+    px_free(wave->context, wave->rounds);
+    px_free(wave->context, wave->front.voxels);
+    px_free(wave->context, wave->reached.voxels);
+    px_free(wave->context, wave->block_counts.voxels);
+    for (size_t b = 0; b < PX_BIND_WAVE_BUCKETS; b++)
+        px_free(wave->context, wave->buckets[b].voxels);
     *wave = (px_bind_wave){0};
 }
