@@ -88,6 +88,46 @@ static void test_reuse_weights_a_finer_mesh(void **state) {
     test_end(&test);
 }
 
+/* Above 60,000 voxels only those near vertices are solved on the finest graph, the others afterwards and only for other
+ * meshes: the mesh's own weights are the same with and without, for any number of threads. A finer mesh, whose vertices lie
+ * elsewhere, gets weights close to those of its own binding. */
+static void test_reuse_on_fine_voxels(void **state) {
+    (void)state;
+    pelt_skin first = {0};
+    test_context tests[3];
+    pelt_model *models[3];
+    for (uint32_t n = 0; n < 3; n++) {
+        test_context *test = &tests[n];
+        pelt_bind_desc desc = quick_desc();
+        pelt_binding *binding, *reused;
+        test_begin(test, n == 0 ? 1 : 4);
+        models[n] = make_arms(test, true);
+        desc.resolution = 256;
+        desc.keep_fields = n == 2;
+        test_ok(test, pelt_binding_create(test->context, models[n], &desc, &binding));
+        assert_true(pelt_binding_report(binding).solved_voxel_count > 60000);
+        test_ok(test, pelt_binding_apply(binding, NULL));
+        first = n == 0 ? models[0]->skin : first;
+        assert_same_skin(&first, &models[n]->skin, models[0]->mesh.vertex_count);
+        if (n == 2) {
+            pelt_model *fine = divide(test, models[n]), *own = divide(test, models[n]);
+            test_ok(test, pelt_binding_reuse(binding, fine, &reused));
+            test_ok(test, pelt_binding_apply(reused, NULL));
+            add_skeleton(test, own, arms_joints, ARMS);
+            test_ok(test, pelt_bind(test->context, own, &desc, NULL));
+            assert_true(mean_distance(own, fine, NULL) < 0.005);
+            pelt_binding_destroy(reused);
+            pelt_model_destroy(fine);
+            pelt_model_destroy(own);
+        }
+        pelt_binding_destroy(binding);
+    }
+    for (uint32_t n = 0; n < 3; n++) {
+        pelt_model_destroy(models[n]);
+        test_end(&tests[n]);
+    }
+}
+
 /* Joints are matched by name, in any order; vertices outside the volume are counted and follow the nearest voxel. */
 static void test_reuse_finds_joints_by_name(void **state) {
     (void)state;
@@ -257,6 +297,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reuse_gives_the_same_mesh_the_same_weights),
         cmocka_unit_test(test_reuse_weights_a_finer_mesh),
+        cmocka_unit_test(test_reuse_on_fine_voxels),
         cmocka_unit_test(test_reuse_finds_joints_by_name),
         cmocka_unit_test(test_sections),
         cmocka_unit_test(test_distances),
