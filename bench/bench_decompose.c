@@ -5,12 +5,15 @@
  *
  *   bench_decompose [NAME]            only animations whose name begins like this
  *   bench_decompose phases [NAME]     affine bones: CPU seconds and floating-point operations of each phase
+ *   bench_decompose curve BONES CLIP… error over the number of bones, and where it rises: BONES is a list such as 8,9,10,
+ *                                     a CLIP stands for the files CLIP.obj and CLIP.pc2
  *
  * Operations are those of matrix products, Cholesky factorisations and moments. The small systems of single vertices are not
  * counted. The peak is that of a matrix product of 768 × 768 in the same run, on one thread.
  */
 #include "animations.h"
 
+#include "decompose/decomposer.h"
 #include "decompose/passes.h"
 
 #include <math.h>
@@ -215,6 +218,74 @@ static int run_phase_table(const char *name) {
     return code;
 }
 
+/* ---- Error over bones -------------------------------------------------------------------------------------- */
+
+#define CURVE_MOST 64u
+
+/* E_rms after the final steps. */
+static pelt_result solve_once(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
+                              double *error) {
+    pelt_decomposer *d = NULL;
+    bool done = false;
+    pelt_result result = pelt_decomposer_create(context, model, desc, &d);
+    while (result == PELT_OK && !done)
+        result = pelt_decomposer_step(d, &done);
+    if (result == PELT_OK)
+        result = px_decomposer_settle(d);
+    if (result == PELT_OK)
+        *error = pelt_decomposer_error(d);
+    pelt_decomposer_destroy(d);
+    return result;
+}
+
+/* Prints a row: errors above that of fewer bones are marked and counted, also in `rises`. */
+static int print_curve(pelt_context *context, const char *name, size_t kind, const uint32_t *bones, size_t count,
+                       uint32_t *rises) {
+    char mesh[1024], cache[1024];
+    snprintf(mesh, sizeof mesh, "%s.obj", name);
+    snprintf(cache, sizeof cache, "%s.pc2", name);
+    const char *const paths[] = {mesh, cache}, *slash = strrchr(name, '/');
+    pelt_model *model = NULL;
+    pelt_result result = pelt_load(context, paths, 2, NULL, &model);
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.transforms = kinds[kind].kind;
+    double least = INFINITY, largest = 0, sum = 0, start = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    uint32_t here = 0;
+    printf("| %-18.18s | %-6s |", slash ? slash + 1 : name, kinds[kind].name);
+    for (size_t b = 0; b < count && result == PELT_OK; b++) {
+        double error = 0;
+        desc.bones = bones[b];
+        result = solve_once(context, model, &desc, &error);
+        bool rise = error > least && error > 1e-3; /* below: rounding of the input */
+        printf(" %.4g%s", error, rise ? "*" : "");
+        fflush(stdout);
+        largest = fmax(largest, rise ? error / least - 1 : 0);
+        here += rise;
+        least = fmin(least, error);
+        sum += log(fmax(error, 1e-3));
+    }
+    printf(" | %u | %.1f %% | %.4f | %.2f |\n", here, 100 * largest, exp(sum / (double)count),
+           seconds(CLOCK_PROCESS_CPUTIME_ID) - start);
+    *rises += here;
+    pelt_model_destroy(model);
+    return result == PELT_OK ? 0 : fail(context, name);
+}
+
+static int run_curves(pelt_context *context, const char *list, char **names, int name_count) {
+    uint32_t bones[CURVE_MOST], rises = 0;
+    size_t count = 0;
+    int code = 0;
+    for (char *end; *list && count < CURVE_MOST; list = *end ? end + 1 : end)
+        bones[count++] = (uint32_t)strtoul(list, &end, 10);
+    printf("| clip | bones | E_rms (*: above that of fewer bones) | rises | largest | geometric mean | CPU s |\n"
+           "|---|---|---|--:|--:|--:|--:|\n");
+    for (int n = 0; n < name_count && code == 0; n++)
+        for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0] && code == 0; kind += 2) /* affine, rigid */
+            code = print_curve(context, names[n], kind, bones, count, &rises);
+    printf("%u rises\n", rises);
+    return code;
+}
+
 int main(int count, char **texts) {
     bool phases = count > 1 && strcmp(texts[1], "phases") == 0;
     const char *name = count > 1 + phases ? texts[1 + phases] : NULL;
@@ -224,6 +295,11 @@ int main(int count, char **texts) {
     if (pelt_context_create(NULL, &context) != PELT_OK)
         return 1;
     int code = 0;
+    if (count > 2 && strcmp(texts[1], "curve") == 0) {
+        code = run_curves(context, texts[2], texts + 3, count - 3);
+        pelt_context_destroy(context);
+        return code;
+    }
     printf(
         "| animation    |      N |    F |   P | bones  |    d | its |  E_rms | reduce |   seed |  solve |  total |\n"
         "|--------------|-------:|-----:|----:|--------|-----:|----:|-------:|-------:|-------:|-------:|-------:|\n");
