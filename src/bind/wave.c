@@ -5,9 +5,9 @@
  * marching solves the eikonal equation (first order, from neighbours of the same bone).
  *
  * Voxels wait in buckets of their keys. All voxels of a bucket become final at once, then their neighbours are offered
- * distances. A bucket is so narrow that this is nearly a search in the order of keys (an eighth of a cell instead of a quarter
- * changes the distances behind a corner by 0.1 % at most). What a voxel gets depends only on the final voxels around it, not on the order in
- * which a bucket is processed: threads share it, and the numbering of voxels decides nothing. */
+ * distances: nearly a search in the order of keys (test_isotropic_tube bounds the error, and fails with buckets twice as
+ * wide). What a voxel gets depends only on the final voxels around it, not on the order in which a bucket is processed:
+ * threads share it, and the numbering of voxels decides nothing. */
 #include "bind/bind.h"
 
 #include <math.h>
