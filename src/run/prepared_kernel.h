@@ -16,6 +16,7 @@ typedef struct prepared_walk {
     const pelt_prepared_block *blocks;
     const float *weights, *positions, *normals, *tangents;
     size_t block_count, influences, first_place;
+    bool morphed; /* `normals` were morphed: of any length */
 } prepared_walk;
 
 /* A block of a walk: its pose, its parts of the streams and its output. A step is LANES vertices of it. */
@@ -23,51 +24,12 @@ typedef struct prepared_part {
     const px_prepared_pose *pose;
     const float *weights, *positions, *normals, *tangents;
     float *out_positions, *out_normals, *out_tangents;
-    bool morphed; /* `normals` were morphed: of any length */
 } prepared_part;
 
-/* Morphed positions and normals of a block. */
-typedef struct morphed_block {
-    float positions[3 * BLOCK], normals[3 * BLOCK];
-} morphed_block;
-
-INLINE void load_rows(const float *rows, int count, lanes out[]) {
-    for (int c = 0; c < count; c++)
-        out[c] = lanes_load(rows + (size_t)c * BLOCK);
-}
-
-INLINE void morph_rows(const pelt_packed_delta *deltas, const size_t offsets[2], const float *weights,
-                       const float *rest, float *out) {
-    lanes sums[STEPS][3];
-    for (size_t step = 0; step < STEPS; step++)
-        load_rows(rest + step * LANES, 3, sums[step]);
-    add_morphs(deltas + offsets[0], deltas + offsets[1], weights, 0, STEPS, sums);
-    for (size_t step = 0; step < STEPS; step++)
-        for (size_t c = 0; c < 3; c++)
-            lanes_store(out + c * BLOCK + step * LANES, sums[step][c]);
-}
-
-/* Morphs a part if morphs move its block. Not inlined: there are many callers, and most runs have no morphs. */
-static __attribute__((noinline)) void morph_part(const prepared_walk *walk, size_t block, prepared_part *part,
-                                                 morphed_block *morphed) {
-    const pelt_packed_morphs *morphs = walk->run.morphs;
-    const size_t *offsets = morphs->offsets + (walk->blocks - walk->run.prepared->blocks) + block;
-    if (offsets[0] == offsets[1])
-        return;
-    morph_rows(morphs->positions, offsets, walk->run.morph_weights, part->positions, morphed->positions);
-    part->positions = morphed->positions;
-    if (!part->normals || !morphs->normals)
-        return;
-    morph_rows(morphs->normals, offsets, walk->run.morph_weights, part->normals, morphed->normals);
-    part->normals = morphed->normals;
-    part->morphed = true;
-}
-
-/* `morphed` takes what morphs change; NULL: only tangents are needed. */
-INLINE prepared_part part_of(const prepared_walk *walk, size_t block, size_t influences, morphed_block *morphed) {
+INLINE prepared_part part_of(const prepared_walk *walk, size_t block, size_t influences) {
     const px_prepared_run *run = &walk->run;
     size_t place = walk->blocks[block].place - walk->first_place, at = block * BLOCK;
-    prepared_part part = {
+    return (prepared_part){
         .pose = &run->poses[walk->blocks[block].group - run->first_group],
         .weights = walk->weights + at * (influences - 1),
         .positions = walk->positions + 3 * at,
@@ -77,9 +39,11 @@ INLINE prepared_part part_of(const prepared_walk *walk, size_t block, size_t inf
         .out_normals = run->normals ? run->normals + 3 * place : NULL,
         .out_tangents = run->tangents ? run->tangents + 4 * place : NULL,
     };
-    if (morphed && run->morphs)
-        morph_part(walk, block, &part, morphed);
-    return part;
+}
+
+INLINE void load_rows(const float *rows, int count, lanes out[]) {
+    for (int c = 0; c < count; c++)
+        out[c] = lanes_load(rows + (size_t)c * BLOCK);
 }
 
 /* Blends rows of `width` numbers for all steps of a block: row 0 plus Σ weight · row k. Each number is broadcast
@@ -120,8 +84,7 @@ INLINE void finish_normal(const prepared_part *part, size_t step, lanes moved[3]
 
 static void run_single(const prepared_walk *walk) {
     for (size_t block = 0; block < walk->block_count; block++) {
-        morphed_block morphed;
-        prepared_part part = part_of(walk, block, 1, &morphed);
+        prepared_part part = part_of(walk, block, 1);
         lanes m[12], v[3], out[3];
         for (int e = 0; e < 12; e++)
             m[e] = lanes_splat(part.pose->matrices[0][e]);
@@ -137,7 +100,7 @@ static void run_single(const prepared_walk *walk) {
         for (size_t step = 0; step < STEPS; step++) {
             load_rows(part.normals + step * LANES, 3, v);
             turn(m, v, out);
-            if (!part.pose->turned || part.morphed)
+            if (!part.pose->turned || walk->morphed)
                 unit(out, v);
             lanes_store3(part.out_normals + 3 * LANES * step, out);
         }
@@ -154,12 +117,10 @@ static void run_single(const prepared_walk *walk) {
  * reorder with the rest. */
 INLINE void run_linear(const prepared_walk *walk, size_t influences, bool normals) {
     lanes moved[TOGETHER][STEPS][3];
-    morphed_block morphed[TOGETHER];
-    prepared_part parts[TOGETHER];
     for (size_t first = 0; first < walk->block_count; first += TOGETHER) {
         size_t end = px_min_size(first + TOGETHER, walk->block_count);
         for (size_t block = first; block < end; block++) {
-            prepared_part part = parts[block - first] = part_of(walk, block, influences, &morphed[block - first]);
+            prepared_part part = part_of(walk, block, influences);
             lanes m[STEPS][12];
             blend_matrices_of(&part, influences, m);
             for (size_t step = 0; step < STEPS; step++) {
@@ -173,9 +134,11 @@ INLINE void run_linear(const prepared_walk *walk, size_t influences, bool normal
                 }
             }
         }
-        for (size_t block = 0; normals && block < end - first; block++)
+        for (size_t block = first; normals && block < end; block++) {
+            prepared_part part = part_of(walk, block, influences);
             for (size_t step = 0; step < STEPS; step++)
-                finish_normal(&parts[block], step, moved[block][step]);
+                finish_normal(&part, step, moved[block - first][step]);
+        }
     }
 }
 
@@ -184,8 +147,7 @@ INLINE void run_linear(const prepared_walk *walk, size_t influences, bool normal
 /* Rotations keep unit normals at unit length; morphed ones are normalised. */
 INLINE void run_dual(const prepared_walk *walk, size_t influences, bool normals) {
     for (size_t block = 0; block < walk->block_count; block++) {
-        morphed_block morphed;
-        prepared_part part = part_of(walk, block, influences, &morphed);
+        prepared_part part = part_of(walk, block, influences);
         lanes q[STEPS][9];
         blend_duals_of(&part, influences, q);
         for (size_t step = 0; step < STEPS; step++) {
@@ -200,7 +162,7 @@ INLINE void run_dual(const prepared_walk *walk, size_t influences, bool normals)
                 continue;
             load_rows(part.normals + step * LANES, 3, v);
             turn(m, v, out);
-            if (part.morphed)
+            if (walk->morphed)
                 finish_normal(&part, step, out);
             else
                 lanes_store3(part.out_normals + 3 * LANES * step, out);
@@ -211,8 +173,7 @@ INLINE void run_dual(const prepared_walk *walk, size_t influences, bool normals)
 /* Like run_dual, after applying the blended stretches. */
 static void run_stretched(const prepared_walk *walk) {
     for (size_t block = 0; block < walk->block_count; block++) {
-        morphed_block morphed;
-        prepared_part part = part_of(walk, block, walk->influences, &morphed);
+        prepared_part part = part_of(walk, block, walk->influences);
         lanes stretch[STEPS][12], q[STEPS][9];
         blend_matrices_of(&part, walk->influences, stretch);
         blend_duals_of(&part, walk->influences, q);
@@ -237,7 +198,7 @@ static void run_stretched(const prepared_walk *walk) {
 
 static void run_tangents(const prepared_walk *walk) {
     for (size_t block = 0; block < walk->block_count; block++) {
-        prepared_part part = part_of(walk, block, walk->influences, NULL);
+        prepared_part part = part_of(walk, block, walk->influences);
         lanes blended[STEPS][12], q[STEPS][9];
         if (walk->run.kind != PX_PREPARED_DUAL)
             blend_matrices_of(&part, walk->influences, blended);
@@ -272,6 +233,74 @@ INLINE void run_influences(const prepared_walk *walk, size_t influences) {
         run_dual(walk, influences, false);
 }
 
+/* The walk is copied: stores cannot change a local variable, so its pointers stay in registers. */
+static void run_walk(const prepared_walk *given) {
+    const prepared_walk copy = *given, *walk = &copy;
+    if (walk->influences == 1)
+        run_single(walk);
+    else if (walk->run.kind == PX_PREPARED_STRETCHED)
+        run_stretched(walk);
+    else if (walk->influences == 2)
+        run_influences(walk, 2);
+    else if (walk->influences == 3)
+        run_influences(walk, 3);
+    else if (walk->influences == 4)
+        run_influences(walk, 4);
+    else if (walk->influences == 5)
+        run_influences(walk, 5);
+    else if (walk->influences == 6)
+        run_influences(walk, 6);
+    else
+        run_influences(walk, walk->influences);
+    if (walk->tangents)
+        run_tangents(walk);
+}
+
+/* ---- Morphs ------------------------------------------------------------------------------------------------- */
+
+/* Blocks that are morphed and then skinned: 6 KB, which stay in the L1 cache. */
+#define MORPH_BLOCKS ((size_t)16)
+
+/* Morphs rows [block][3][16] of a stream; `offsets` are those of the first block. */
+INLINE void morph_rows(const pelt_packed_delta *deltas, const size_t *offsets, const float *weights, const float *rest,
+                       size_t block_count, float *out) {
+    for (size_t block = 0; block < block_count; block++, rest += 3 * BLOCK, out += 3 * BLOCK) {
+        lanes sums[STEPS][3];
+        for (size_t step = 0; step < STEPS; step++)
+            load_rows(rest + step * LANES, 3, sums[step]);
+        add_morphs(deltas + offsets[block], deltas + offsets[block + 1], weights, 0, STEPS, sums);
+        for (size_t step = 0; step < STEPS; step++)
+            for (size_t c = 0; c < 3; c++)
+                lanes_store(out + c * BLOCK + step * LANES, sums[step][c]);
+    }
+}
+
+/* Runs a walk in pieces whose positions and normals are morphed first. */
+static void run_morphed(const prepared_walk *walk) {
+    const pelt_packed_morphs *morphs = walk->run.morphs;
+    const size_t *offsets = morphs->offsets + (walk->blocks - walk->run.prepared->blocks);
+    float positions[3 * BLOCK * MORPH_BLOCKS], normals[3 * BLOCK * MORPH_BLOCKS];
+    for (size_t first = 0; first < walk->block_count; first += MORPH_BLOCKS) {
+        prepared_walk part = *walk;
+        size_t at = first * BLOCK;
+        part.block_count = px_min_size(MORPH_BLOCKS, walk->block_count - first);
+        part.blocks += first;
+        part.weights += at * (walk->influences - 1);
+        part.normals = walk->normals ? walk->normals + 3 * at : NULL;
+        part.tangents = walk->tangents ? walk->tangents + 4 * at : NULL;
+        if (part.normals && morphs->normals) {
+            morph_rows(morphs->normals, offsets + first, walk->run.morph_weights, part.normals, part.block_count,
+                       normals);
+            part.normals = normals;
+            part.morphed = true;
+        }
+        morph_rows(morphs->positions, offsets + first, walk->run.morph_weights, walk->positions + 3 * at,
+                   part.block_count, positions);
+        part.positions = positions;
+        run_walk(&part);
+    }
+}
+
 void PREPARED_BODY(const px_prepared_run *run) {
     const pelt_prepared_skin *p = run->prepared;
     const pelt_prepared_group *first = &p->groups[run->first_group], *last = first + run->group_count - 1;
@@ -287,22 +316,8 @@ void PREPARED_BODY(const px_prepared_run *run) {
         .influences = first->influence_count,
         .first_place = first->first_place,
     };
-    if (walk.influences == 1)
-        run_single(&walk);
-    else if (run->kind == PX_PREPARED_STRETCHED)
-        run_stretched(&walk);
-    else if (walk.influences == 2)
-        run_influences(&walk, 2);
-    else if (walk.influences == 3)
-        run_influences(&walk, 3);
-    else if (walk.influences == 4)
-        run_influences(&walk, 4);
-    else if (walk.influences == 5)
-        run_influences(&walk, 5);
-    else if (walk.influences == 6)
-        run_influences(&walk, 6);
+    if (run->morphs)
+        run_morphed(&walk);
     else
-        run_influences(&walk, walk.influences);
-    if (walk.tangents)
-        run_tangents(&walk);
+        run_walk(&walk);
 }
