@@ -160,6 +160,9 @@ static pelt_result find_source(px_gltf_writer *w) {
     bool kept = true;
     if (other) {
         PX_TRY(compare_joints(w, source, &kept));
+        for (uint32_t p = 0; p < model->mesh.part_count;
+             p++) /* an equal skeleton of another file has no parts on its nodes */
+            kept &= model->mesh.parts[p].joint != PELT_NONE;
         w->changed |= PELT_CHANGED_SKELETON | PELT_CHANGED_SKIN | PELT_CHANGED_MOTIONS;
     }
     w->new_nodes = !kept;

@@ -35,6 +35,8 @@ json report.json 'r.result.bones === 29 && r.result.error_rms < 0.01'
 run 0 jiggle -q rig.glb -o soft.pc2 --particles 300 --preroll 0.1
 run 0 decompose -q rig.glb soft.pc2 -o helped.glb --add 2 --influences 6 --json report.json
 json report.json 'r.result.bones === 31'
+# Weights for a rig with the joints of the input and more.
+run 0 decompose -q rig.glb soft.pc2 -o again.glb --skeleton helped.glb --iterations 2
 run 0 decompose -q rig.glb soft.pc2 -o helped.glb --add 1 --json report.json
 json report.json 'r.warnings.some((w) => w.includes("no room for helper bones"))'
 
