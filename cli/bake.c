@@ -8,15 +8,21 @@
 typedef struct bake_settings {
     pelt_load_desc load;
     pelt_helper_bones_desc helpers; /* with the frame rate of caches */
+    pelt_delta_mush_desc mush;
     const char *output;
     const char *mesh;
     const char *motion;
     uint32_t as;       /* bake_as */
-    uint32_t skinning; /* pelt_skinning */
+    uint32_t skinning; /* bake_skinning */
     uint32_t normals;  /* pelt_frame_normals */
 } bake_settings;
 
 typedef enum bake_as { AS_AUTO, AS_CACHE, AS_BONES } bake_as;
+typedef enum bake_skinning {
+    BAKE_LINEAR = PELT_SKINNING_LINEAR,
+    BAKE_DUAL_QUATERNION = PELT_SKINNING_DUAL_QUATERNION,
+    BAKE_DELTA_MUSH
+} bake_skinning;
 
 static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, PELT_FIELD(bake_settings, output), NULL, 0, 0, NULL, "FILE",
@@ -28,8 +34,10 @@ static const pelt_option own_options[] = {
      "also write the mesh that the cache belongs to, in its rest pose (.obj, .ply)"},
     {"motion", 0, PELT_OPTION_TEXT, PELT_FIELD(bake_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
      "which motion of a cache; without this the first"},
-    {"skinning", 0, PELT_OPTION_CHOICE, PELT_FIELD(bake_settings, skinning), "linear", 0, 0, "linear|dual-quaternion",
-     NULL, "how bones are blended"},
+    {"skinning", 0, PELT_OPTION_CHOICE, PELT_FIELD(bake_settings, skinning), "linear", 0, 0,
+     "linear|dual-quaternion|delta-mush", NULL,
+     "how the rig deforms its mesh: blended matrices, blended dual quaternions, or blended matrices smoothed by delta "
+     "mush"},
     {"normals", 0, PELT_OPTION_CHOICE, PELT_FIELD(bake_settings, normals), "none", 0, 0, "none|matrix|inverse|accurate",
      NULL,
      "write normals into mesh sequences, moved by the blended matrix (as most engines do), by its inverse transpose, "
@@ -41,6 +49,7 @@ static OPTION_TABLE(own_table, own_options)
     static const option_group groups[] = {
         {"Options", own_table, 0},
         {"Options", pelt_helper_bones_options, offsetof(bake_settings, helpers)},
+        {"Options", pelt_delta_mush_options, offsetof(bake_settings, mush)},
         {"Options", pelt_load_options, offsetof(bake_settings, load)},
 };
 
@@ -52,10 +61,10 @@ static exit_code check_rig(cli_session *session, const bake_settings *settings) 
     if (settings->mesh || settings->motion || settings->normals)
         return usage_error(session,
                            "--mesh, --motion and --normals go with a cache: a rig has its mesh and all motions");
-    if (settings->skinning != PELT_SKINNING_DUAL_QUATERNION)
+    if (settings->skinning == BAKE_LINEAR)
         return usage_error(session,
                            "%s: a rig is skinned linearly already; helper bones are for --skinning "
-                           "dual-quaternion",
+                           "dual-quaternion or delta-mush",
                            settings->output);
     return EXIT_DONE;
 }
@@ -70,7 +79,10 @@ static exit_code check_outputs(cli_session *session, const bake_settings *settin
         return code;
     bool sequence = format->flags & PELT_FORMAT_SEQUENCE, rig = !sequence && (format->flags & PELT_FORMAT_RIG);
     *as = settings->as != AS_AUTO ? (bake_as)settings->as : rig ? AS_BONES : AS_CACHE;
-    const idle_options rules[] = {{*as == AS_CACHE, "add influences transforms", "where a cache is written"}};
+    const idle_options rules[] = {
+        {*as == AS_CACHE, "add influences transforms", "where a cache is written"},
+        {settings->skinning != BAKE_DELTA_MUSH, "iterations strength", "without --skinning delta-mush"},
+    };
     if ((code = options_check(session, rules, COUNT(rules))) != EXIT_DONE)
         return code;
     if (*as == AS_BONES)
@@ -78,6 +90,9 @@ static exit_code check_outputs(cli_session *session, const bake_settings *settin
     if (sequence && !is_pattern(settings->output))
         return usage_error(session, "%s: one %s file holds one frame; use a pattern like 'f_%%04d.%s'",
                            settings->output, format->name, format->extensions);
+    if (settings->skinning == BAKE_DELTA_MUSH && settings->normals)
+        return usage_error(session, "--normals: delta mush moves vertices without matrices that could move normals; "
+                                    "programs compute normals of the smoothed mesh from its triangles");
     if (!sequence && !(format->flags & PELT_FORMAT_MESH) && settings->normals)
         return usage_error(session, "%s: %s holds no normals; use .abc or a pattern like 'f_%%04d.obj'",
                            settings->output, format->name);
@@ -119,6 +134,18 @@ static void report(cli_session *session, const bake_settings *settings, const pe
     table_print(&table, session->common.quiet ? NULL : session->out, settings->output);
 }
 
+/* Appends the deformed animation to the model's clips; `index` receives its index. */
+static pelt_result add_frames(cli_session *session, const bake_settings *settings, pelt_model *model,
+                              const cli_animation *animation, uint32_t *index) {
+    if (settings->skinning != BAKE_DELTA_MUSH)
+        return animation_add(session, model, animation, settings->helpers.fps, (pelt_skinning)settings->skinning,
+                             index);
+    pelt_clip clip;
+    pelt_result result =
+        pelt_clip_delta_mush(session->context, model, animation->motion, settings->helpers.fps, &settings->mush, &clip);
+    return result == PELT_OK ? clip_add(session, model, &clip, index) : result;
+}
+
 static exit_code bake(cli_session *session, const bake_settings *settings, pelt_model *model) {
     double start = px_seconds();
     cli_animation animation;
@@ -133,8 +160,7 @@ static exit_code bake(cli_session *session, const bake_settings *settings, pelt_
         say(session, MESSAGE_NOTE, "%s: has no motion; its rest pose becomes one frame", model->path);
     pelt_save_desc save = pelt_save_desc_default();
     save.fps = settings->helpers.fps;
-    pelt_result result =
-        animation_add(session, model, &animation, settings->helpers.fps, (pelt_skinning)settings->skinning, &save.clip);
+    pelt_result result = add_frames(session, settings, model, &animation, &save.clip);
     save.normals = settings->normals;
     if (result == PELT_OK && save.normals && model->skin.bone_count)
         result = pelt_clip_skin_normals(session->context, model, &model->clips[save.clip]);
@@ -193,8 +219,8 @@ static void report_bones(cli_session *session, const bake_settings *settings, co
     report_pairs(session, &table, model, r);
     table_row(&table, "influences", "%u at most", r->influence_count);
     table_row(&table, "motions", "%u, %s frames", model->motion_count, grouped(r->frame_count));
-    table_row(&table, "before", "%.4f %% of the size RMS, %.3f %% at most, from dual quaternions", 100 * r->before.rms,
-              100 * r->before.max);
+    table_row(&table, "before", "%.4f %% of the size RMS, %.3f %% at most, from %s", 100 * r->before.rms,
+              100 * r->before.max, settings->skinning == BAKE_DELTA_MUSH ? "delta mush" : "dual quaternions");
     table_row(&table, "after", "%.4f %% RMS, %.3f %% at most", 100 * r->after.rms, 100 * r->after.max);
     json_count(json, "bytes", bytes);
     json_real(json, "seconds", r->seconds);
@@ -208,7 +234,9 @@ static exit_code bake_bones(cli_session *session, const bake_settings *settings,
     pelt_helper_bones_report r;
     pelt_save_desc save = pelt_save_desc_default();
     save.skip_clips = true;
-    pelt_result result = pelt_helper_bones_add(session->context, model, &settings->helpers, &r);
+    pelt_helper_bones_desc desc = settings->helpers;
+    desc.mush = settings->skinning == BAKE_DELTA_MUSH ? &settings->mush : NULL;
+    pelt_result result = pelt_helper_bones_add(session->context, model, &desc, &r);
     if (result == PELT_OK)
         result = pelt_save(session->context, model, settings->output, &save);
     if (result != PELT_OK)
@@ -242,18 +270,21 @@ static const example examples[] = {
     {"pelt bake wolf.glb -o 'wolf_%04d.obj' --normals accurate", "one mesh file for every frame, with normals"},
     {"pelt bake wolf.glb -o smooth.glb --as bones --skinning dual-quaternion --add 8",
      "helper bones at the four joints that twist most: dual quaternions in any engine"},
+    {"pelt bake wolf.glb -o mush.glb --as bones --skinning delta-mush --add 8", "delta mush as eight helper bones"},
 };
 
 const cli_verb verb_bake = {
     .name = "bake",
-    .summary = "evaluate a motion of a rig to a vertex cache or a mesh sequence, dual quaternions to helper bones",
+    .summary = "evaluate a motion of a rig to a vertex cache or a mesh sequence, other skinning to helper bones",
     .usage = "pelt bake RIG -o OUT [options]",
-    .about = "Frames are evenly spaced from the motion's first key to its last. If --fps does not divide the duration, "
-             "they are slightly closer, and the report has the actual rate. Positions are in world space.\n\n"
-             "--as bones keeps the rig and adds helper bones, two between each pair of bones that matters, in all "
-             "motions. With them plain linear blending, as every engine does it, shows what --skinning dual-quaternion "
-             "shows: twists and bends that keep their volume.\n\n"
-             "With mpirun, processes evaluate frames of .pc2 and .mdd files in turn.",
+    .about =
+        "Frames are evenly spaced from the motion's first key to its last. If --fps does not divide the duration, "
+        "they are slightly closer, and the report has the actual rate. Positions are in world space.\n\n"
+        "--as bones keeps the rig and adds helper bones in all motions. With them plain linear blending, as every "
+        "engine does it, shows what --skinning dual-quaternion shows (twists and bends that keep their volume; two "
+        "helpers between each pair of bones that matters) or what --skinning delta-mush shows (bends smoothed, "
+        "details of the rest pose kept; helpers fitted to the motions).\n\n"
+        "With mpirun, processes evaluate frames of .pc2 and .mdd files in turn.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(bake_settings),

@@ -293,6 +293,8 @@ pelt_result animation_clip(cli_session *session, pelt_model *model, const cli_an
 /* Appends the animation to the model's clips, unless it is one of them; `clip` receives the index. */
 pelt_result animation_add(cli_session *session, pelt_model *model, const cli_animation *animation, double fps,
                           pelt_skinning skinning, uint32_t *clip);
+/* Appends a clip in the model's memory to the model's clips; `index` receives its index. */
+pelt_result clip_add(cli_session *session, pelt_model *model, const pelt_clip *clip, uint32_t *index);
 /* Makes motions [first, first + count) of a rig the clips of `model`. They are evaluated on `source` when read; it must
  * outlive the clips. */
 pelt_result motions_to_clips(cli_session *session, pelt_model *source, uint32_t first, uint32_t count, double fps,

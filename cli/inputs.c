@@ -172,20 +172,24 @@ pelt_result animation_clip(cli_session *session, pelt_model *model, const cli_an
 
 pelt_result animation_add(cli_session *session, pelt_model *model, const cli_animation *animation, double fps,
                           pelt_skinning skinning, uint32_t *clip) {
+    pelt_clip made;
     *clip = animation->clip;
     if (*clip != PELT_NONE)
         return PELT_OK;
+    pelt_result result = animation_clip(session, model, animation, fps, skinning, &made);
+    return result == PELT_OK ? clip_add(session, model, &made, clip) : result;
+}
+
+pelt_result clip_add(cli_session *session, pelt_model *model, const pelt_clip *clip, uint32_t *index) {
     size_t count = model->clip_count;
     pelt_clip *clips = pelt_model_alloc(session->context, model, count + 1, sizeof *clips);
     if (!clips)
         return PELT_ERROR_MEMORY;
     if (count)
         memcpy(clips, model->clips, count * sizeof *clips);
-    pelt_result result = animation_clip(session, model, animation, fps, skinning, &clips[count]);
-    if (result != PELT_OK)
-        return result;
+    clips[count] = *clip;
     model->clips = clips;
-    *clip = model->clip_count++;
+    *index = model->clip_count++;
     return PELT_OK;
 }
 

@@ -94,6 +94,8 @@ run simplify creature.glb --ratio 0.3 -o simple.glb
 run simplify production.glb --lods 2 -o lods.glb
 run bake creature.glb --skinning dual-quaternion -o baked.glb
 run bake creature.glb --skinning dual-quaternion -o baked.mdd
+run bake creature.glb --skinning delta-mush --add 4 -o mush.glb
+run bake creature.glb --skinning delta-mush -o mush.pc2
 run light tube.glb --kind sky --directions 64 -o light.glb
 run retarget troll.glb creature.glb -o retargeted.glb
 run weights smooth creature.glb -o smooth.glb

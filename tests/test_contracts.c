@@ -123,6 +123,12 @@ CALL(pelt_eigenskin) {
 CALL(pelt_decompose_sliders) {
     return pelt_decompose_sliders(s->context, s->rig, desc, NULL);
 }
+CALL(pelt_clip_delta_mush) {
+    pelt_clip clip;
+    pelt_result result = pelt_clip_delta_mush(s->context, s->rig, NULL, 30, desc, &clip);
+    pelt_clip_free(s->rig, &clip);
+    return result;
+}
 CALL(pelt_helper_bones_add) {
     return pelt_helper_bones_add(s->context, s->rig, desc, NULL);
 }
@@ -291,6 +297,7 @@ MAKE(pelt_decompose_desc)
 MAKE(pelt_decompose_corrected_desc)
 MAKE(pelt_budget_desc)
 MAKE(pelt_edit_desc)
+MAKE(pelt_delta_mush_desc)
 MAKE(pelt_helper_bones_desc)
 MAKE(pelt_jiggle_desc)
 MAKE(pelt_jiggle_bake_desc)
@@ -352,6 +359,7 @@ static const struct contract {
     ROW(pelt_edit_mesh, pelt_edit_desc, pelt_edit_options),
     ROW(pelt_edit_positions, pelt_edit_desc, pelt_edit_options),
     ROW(pelt_edit_displace, pelt_edit_desc, pelt_edit_options),
+    ROW(pelt_clip_delta_mush, pelt_delta_mush_desc, pelt_delta_mush_options),
     ROW(pelt_helper_bones_add, pelt_helper_bones_desc, pelt_helper_bones_options),
     ROW(pelt_jiggle_create, pelt_jiggle_desc, pelt_jiggle_options),
     ROW(pelt_jiggle_bake, pelt_jiggle_desc, pelt_jiggle_options),

@@ -1,4 +1,4 @@
-/* Helper bones: matrices of the control points, the half turn of a tube, what stays of a rig, threads, failures. */
+/* Helper bones: matrices of the control points, the half turn of a tube, delta mush, what stays of a rig, threads, failures. */
 #include "support.h"
 
 #include "core/math3.h"
@@ -230,6 +230,144 @@ static void limits_and_threads(void **state) {
     }
 }
 
+/* ---- Delta mush ------------------------------------------------------------------------------------------- */
+
+static pelt_clip mush_of(const test_context *test, pelt_model *model, uint32_t iterations) {
+    pelt_delta_mush_desc desc = pelt_delta_mush_desc_default();
+    pelt_clip clip;
+    desc.iterations = iterations;
+    test_ok(test, pelt_clip_delta_mush(test->context, model, &model->motions[0], 30, &desc, &clip));
+    assert_int_equal(clip.frame_count, KEYS);
+    assert_int_equal(clip.point_count, model->mesh.points.count);
+    return clip;
+}
+
+static double largest_difference(const float *a, const float *b, size_t count) {
+    double most = 0;
+    for (size_t e = 0; e < count; e++)
+        most = fmax(most, fabs((double)a[e] - (double)b[e]));
+    return most;
+}
+
+/* One bone with rotation, shear, mirror image and scale: the skinned positions themselves. */
+static void mush_keeps_what_one_bone_moves(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_tube(&test, 400, 2, 70);
+    size_t vertices = model->mesh.vertex_count, K = model->skin.influence_count;
+    float *weights = pelt_model_alloc(test.context, model, vertices * K, sizeof *weights);
+    for (size_t i = 0; i < vertices; i++)
+        weights[i * K] = 1;
+    uint16_t *bones = pelt_model_alloc(test.context, model, vertices * K, sizeof *bones);
+    for (size_t i = 0; i < vertices * K; i++)
+        bones[i] = 1;
+    model->skin.weights = weights;
+    model->skin.bones = bones;
+    pelt_transform scaled = {.rotation = {0, 0, 0.6f, 0.8f}, .scale = {-2, 0.5f, 3}, .translation = {1, 2, 3}};
+    model->skeleton.rest[0] = scaled;
+    pelt_clip mush = mush_of(&test, model, 10);
+    float *skinned = pelt_model_alloc(test.context, model, 3 * vertices, sizeof *skinned);
+    for (uint32_t k = 0; k < KEYS; k += 10) {
+        test_ok(&test, pelt_model_pose(test.context, model, &model->motions[0], mush.times[k], PELT_SKINNING_LINEAR,
+                                       skinned, NULL));
+        const float *frame = mush.positions + 3 * (size_t)mush.point_count * k;
+        for (uint32_t p = 0; p < mush.point_count; p++)
+            assert_true(largest_difference(frame + 3 * (size_t)p,
+                                           skinned + 3 * (size_t)pelt_class_vertex(&model->mesh.points, p), 3) < 2e-5);
+    }
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+/* At rest nothing changes; without steps nothing changes; a bent tube gets smoother; welded vertices stay together. */
+static void mush_smooths_bends(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    pelt_model *model = make_tube(&test, 800, 2, 110);
+    pelt_clip linear, none = mush_of(&test, model, 0), mush = mush_of(&test, model, 10);
+    test_ok(&test, pelt_clip_from_motion(test.context, model, &model->motions[0], 30, PELT_SKINNING_LINEAR, &linear));
+    size_t size = 3 * (size_t)mush.point_count;
+    float *skinned = pelt_model_alloc(test.context, model, size, sizeof *skinned);
+    test_ok(&test, pelt_clip_read(test.context, &linear, 0, 0, linear.point_count, skinned));
+    assert_true(largest_difference(mush.positions, skinned, size) < 1e-5);
+    test_ok(&test, pelt_clip_read(test.context, &linear, KEYS - 1, 0, linear.point_count, skinned));
+    assert_true(largest_difference(none.positions + (KEYS - 1) * size, skinned, size) < 1e-5);
+    const float *bent = mush.positions + (KEYS - 1) * size;
+    assert_true(largest_difference(bent, skinned, size) > 0.02);
+
+    px_arena *arena = px_arena_create(test.context);
+    px_neighbours ring;
+    test_ok(&test, px_neighbours_make(arena, &model->mesh, &model->mesh.weld, &ring));
+    double rough[2] = {0, 0}; /* squared lengths of the Laplacians, less those at rest */
+    for (uint32_t c = 0; c < model->mesh.weld.count; c++)
+        for (int which = 0; which < 2; which++) {
+            double sum[3] = {0}, rest[3] = {0}, here, there;
+            for (size_t n = ring.offsets[c]; n < ring.offsets[c + 1]; n++)
+                for (int a = 0; a < 3; a++) {
+                    const float *shown = which ? bent : skinned;
+                    sum[a] += shown[3 * pelt_class_vertex(&model->mesh.weld, ring.items[n]) + a] -
+                              shown[3 * pelt_class_vertex(&model->mesh.weld, c) + a];
+                    rest[a] += model->mesh.positions[3 * pelt_class_vertex(&model->mesh.weld, ring.items[n]) + a] -
+                               model->mesh.positions[3 * pelt_class_vertex(&model->mesh.weld, c) + a];
+                }
+            here = px_length3(sum), there = px_length3(rest);
+            rough[which] += (here - there) * (here - there);
+        }
+    printf("roughness of a bend: %.4g skinned, %.4g smoothed\n", rough[0], rough[1]);
+    assert_true(rough[1] < 0.7 * rough[0]);
+    for (uint32_t p = 0; p < mush.point_count; p++) {
+        uint32_t first = pelt_class_vertex(&model->mesh.weld, pelt_vertex_class(&model->mesh.weld, p));
+        assert_memory_equal(bent + 3 * (size_t)p, bent + 3 * (size_t)first, 3 * sizeof *bent);
+    }
+    px_arena_destroy(arena);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+/* Helper bones for delta mush: any number of threads gives the same; the rig's joints and tracks stay. */
+static void mush_as_bones(void **state) {
+    (void)state;
+    float *weights = NULL;
+    for (uint32_t threads = 1; threads <= 3; threads += 2) {
+        test_context test;
+        test_begin(&test, threads);
+        pelt_model *model, *source;
+        scene_desc made = {.vertex_count = 1500, .frame_count = 20, .seed = 3};
+        test_ok(&test, scene_find("creature")->make(test.context, &made, &model));
+        test_ok(&test, pelt_model_borrow(test.context, model, &source));
+        pelt_delta_mush_desc mush = pelt_delta_mush_desc_default();
+        pelt_helper_bones_desc desc = pelt_helper_bones_desc_default();
+        pelt_helper_bones_report report;
+        desc.mush = &mush;
+        desc.add = 4;
+        test_ok(&test, pelt_helper_bones_add(test.context, model, &desc, &report));
+        test_ok(&test, pelt_model_validate(test.context, model));
+        printf("delta mush: RMS %.4f %% to %.4f %%, at most %.3f %% to %.3f %%\n", 100 * report.before.rms,
+               100 * report.after.rms, 100 * report.before.max, 100 * report.after.max);
+        assert_true(report.after.rms < 0.45 * report.before.rms && report.after.max < 0.5 * report.before.max);
+        assert_int_equal(report.bone_count, 4);
+        assert_int_equal(report.joint_count, 8);
+        assert_int_equal(model->skin.bone_count, source->skin.bone_count + 4);
+        assert_int_equal(model->clip_count, source->clip_count);
+        assert_memory_equal(model->mesh.positions, source->mesh.positions,
+                            3 * (size_t)model->mesh.vertex_count * sizeof(float));
+        assert_memory_equal(model->skeleton.rest, source->skeleton.rest,
+                            source->skeleton.joint_count * sizeof(pelt_transform));
+        size_t size = (size_t)model->skin.influence_count * model->mesh.vertex_count * sizeof *weights;
+        if (threads == 1) {
+            assert_non_null(weights = malloc(size));
+            memcpy(weights, model->skin.weights, size);
+        } else
+            assert_memory_equal(weights, model->skin.weights, size);
+        pelt_model_destroy(source);
+        pelt_model_destroy(model);
+        test_end(&test);
+    }
+    free(weights);
+}
+
 /* ---- Nothing to do, failures ------------------------------------------------------------------------------ */
 
 static void stays_without_difference(void **state) {
@@ -265,8 +403,8 @@ static void refuses(void **state) {
 static pelt_result run_tube(pelt_context *context, void *user) {
     (void)user;
     pelt_model *model;
-    scene_desc desc = {.vertex_count = 60, .frame_count = 4, .seed = 1};
-    pelt_result result = scene_find("tube")->make(context, &desc, &model);
+    scene_desc made = {.vertex_count = 60, .frame_count = 4, .seed = 1};
+    pelt_result result = scene_find("tube")->make(context, &made, &model);
     if (result != PELT_OK)
         return result;
     uint32_t joints = model->skeleton.joint_count;
@@ -280,9 +418,24 @@ static pelt_result run_tube(pelt_context *context, void *user) {
     return result;
 }
 
+static pelt_result run_mush(pelt_context *context, void *user) {
+    (void)user;
+    pelt_model *model;
+    pelt_clip clip;
+    scene_desc made = {.vertex_count = 60, .frame_count = 4, .seed = 1};
+    pelt_result result = scene_find("tube")->make(context, &made, &model);
+    if (result != PELT_OK)
+        return result;
+    result = pelt_clip_delta_mush(context, model, &model->motions[0], 4, NULL, &clip);
+    assert_true((clip.positions != NULL) == (result == PELT_OK));
+    pelt_model_destroy(model);
+    return result;
+}
+
 static void survives_failing_allocations(void **state) {
     (void)state;
     test_fail_each_allocation(1, run_tube, NULL);
+    test_fail_each_allocation(1, run_mush, NULL);
 }
 
 int main(void) {
@@ -292,6 +445,9 @@ int main(void) {
         cmocka_unit_test(half_turn),
         cmocka_unit_test(bends),
         cmocka_unit_test(limits_and_threads),
+        cmocka_unit_test(mush_keeps_what_one_bone_moves),
+        cmocka_unit_test(mush_smooths_bends),
+        cmocka_unit_test(mush_as_bones),
         cmocka_unit_test(stays_without_difference),
         cmocka_unit_test(refuses),
         cmocka_unit_test(survives_failing_allocations),

@@ -10,6 +10,7 @@
 #include <pelt/crowd.h>
 #include <pelt/decompose.h>
 #include <pelt/decompose_corrected.h>
+#include <pelt/delta_mush.h>
 #include <pelt/edit.h>
 #include <pelt/eigenskin.h>
 #include <pelt/group.h>

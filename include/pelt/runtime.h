@@ -6,6 +6,7 @@
 #include <pelt/base.h>
 #include <pelt/collide.h>
 #include <pelt/crowd.h>
+#include <pelt/delta_mush.h>
 #include <pelt/jiggle.h>
 #include <pelt/measure.h>
 #include <pelt/model.h>

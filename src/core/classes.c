@@ -70,6 +70,23 @@ pelt_result px_classes_by_weights(px_arena *arena, const pelt_mesh *mesh, const 
     return px_classes_refine(arena, mesh->vertex_count, &mesh->weld, same_weights, skin, out);
 }
 
+static bool share_joint(const void *user, uint32_t a, uint32_t b) {
+    const pelt_skin *skin = user;
+    size_t K = skin->influence_count;
+    for (size_t e = 0; e < K * K; e++) {
+        size_t of_a = a * K + e / K, of_b = b * K + e % K;
+        if (skin->weights[of_a] > 0 && skin->weights[of_b] > 0 &&
+            skin->bone_joints[skin->bones[of_a]] == skin->bone_joints[skin->bones[of_b]])
+            return true;
+    }
+    return false;
+}
+
+pelt_result px_classes_by_joints(px_arena *arena, const pelt_mesh *mesh, const pelt_skin *skin,
+                                 pelt_vertex_classes *out) {
+    return px_classes_refine(arena, mesh->vertex_count, &mesh->weld, share_joint, skin, out);
+}
+
 uint32_t *px_class_triangles(px_arena *arena, const pelt_mesh *mesh, const pelt_vertex_classes *classes) {
     size_t count = 3 * (size_t)mesh->triangle_count;
     uint32_t *out = PX_NEW(arena, uint32_t, count);

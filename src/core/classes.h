@@ -20,6 +20,11 @@ pelt_result px_classes_refine(px_arena *arena, uint32_t vertex_count, const pelt
 pelt_result px_classes_by_weights(px_arena *arena, const pelt_mesh *mesh, const pelt_skin *skin,
                                   pelt_vertex_classes *out);
 
+/* The weld classes, split where vertices have no joint in common: instances of one mesh coincide before they are skinned.
+ * Needs mesh.weld. */
+pelt_result px_classes_by_joints(px_arena *arena, const pelt_mesh *mesh, const pelt_skin *skin,
+                                 pelt_vertex_classes *out);
+
 /* Triangle corners as class indices, [triangle][3]; NULL when out of memory. */
 uint32_t *px_class_triangles(px_arena *arena, const pelt_mesh *mesh, const pelt_vertex_classes *classes);
 /* Positions [class][3] gathered from `positions` [vertex][3]; NULL when out of memory. */

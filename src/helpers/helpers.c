@@ -1,4 +1,4 @@
-/* Helper bones for dual quaternion skinning: settings, order of steps, measures; see helpers.h. */
+/* Helper bones: settings, order of steps, measures; see helpers.h. */
 #include "helpers/helpers.h"
 #include "core/math3.h"
 
@@ -7,7 +7,9 @@
 #define FIELD(name) PELT_FIELD(pelt_helper_bones_desc, name)
 static const pelt_option options[] = {
     {"add", 0, PELT_OPTION_UINT, FIELD(add), "0", 0, 4000, NULL, "N",
-     "helper bones at most, two for each pair of bones, those between which skinning differs most; 0: all that matter"},
+     "helper bones at most; dual quaternions: two for each pair of bones, those between which skinning differs most; "
+     "0: "
+     "all that matter, for delta mush 16"},
     {"influences", 0, PELT_OPTION_UINT, FIELD(influences), "0", 0, PELT_MAX_INFLUENCES, NULL, "K",
      "bones per vertex at most; 0: as many as the rig has, at least 4"},
     {"transforms", 0, PELT_OPTION_CHOICE, FIELD(transforms), "affine", 0, 0, "affine|rigid", NULL,
@@ -21,16 +23,27 @@ static pelt_result check(pelt_context *context, const pelt_model *model, const p
         return px_fail(context, PELT_ERROR_INPUT, "the mesh has no skin: there are no bones to add helper bones to");
     if (model->motion_count == 0)
         return px_fail(context, PELT_ERROR_INPUT, "there is no motion: helper bones are fitted to motions");
-    if (desc->add == 1)
+    if (desc->add == 1 && !desc->mush)
         return px_fail(context, PELT_ERROR_USAGE,
                        "pelt_helper_bones_desc.add is 1; a pair of bones has two helper bones: at least 2, or 0");
     return PELT_OK;
 }
 
-/* Clips of all motions of a model, at the frames of desc.fps. */
-static pelt_result make_clips(const px_helper_plan *plan, pelt_model *model, pelt_skinning skinning, pelt_clip *clips) {
+/* Clips of all motions of the model, at the frames of desc.fps: skinned, or as the deformer shows them. */
+static pelt_result make_clips(const px_helper_plan *plan, pelt_skinning skinning, pelt_clip *clips) {
+    pelt_model *model = plan->model;
     for (uint32_t m = 0; m < model->motion_count; m++)
         PX_TRY(pelt_clip_from_motion(plan->context, model, &model->motions[m], plan->desc.fps, skinning, &clips[m]));
+    return PELT_OK;
+}
+
+static pelt_result make_targets(const px_helper_plan *plan, pelt_clip *clips) {
+    pelt_model *model = plan->model;
+    if (!plan->desc.mush)
+        return make_clips(plan, PELT_SKINNING_DUAL_QUATERNION, clips);
+    for (uint32_t m = 0; m < model->motion_count; m++)
+        PX_TRY(
+            pelt_clip_delta_mush(plan->context, model, &model->motions[m], plan->desc.fps, plan->desc.mush, &clips[m]));
     return PELT_OK;
 }
 
@@ -51,22 +64,26 @@ static pelt_result measure(const px_helper_plan *plan, const pelt_clip *referenc
     return PELT_OK;
 }
 
+static pelt_result add_pairs(px_helper_plan *plan, pelt_helper_bones_report *report) {
+    PX_TRY(px_classes_by_weights(plan->arena, &plan->model->mesh, &plan->model->skin, &plan->classes));
+    PX_TRY(px_helper_poses(plan));
+    PX_TRY(px_helper_pairs(plan));
+    return px_helper_build(plan, report);
+}
+
 static pelt_result add(px_helper_plan *plan, pelt_helper_bones_report *report) {
     pelt_model *model = plan->model;
     pelt_clip *clips = PX_NEW(plan->arena, pelt_clip, 3 * (size_t)model->motion_count);
     if (!clips)
         return PELT_ERROR_MEMORY;
-    pelt_clip *dual = clips, *before = clips + model->motion_count, *after = before + model->motion_count;
+    pelt_clip *targets = clips, *before = clips + model->motion_count, *after = before + model->motion_count;
     PX_TRY(pelt_model_weld(plan->context, model));
-    PX_TRY(px_classes_by_weights(plan->arena, &model->mesh, &model->skin, &plan->classes));
-    PX_TRY(make_clips(plan, model, PELT_SKINNING_DUAL_QUATERNION, dual));
-    PX_TRY(make_clips(plan, model, PELT_SKINNING_LINEAR, before));
-    PX_TRY(px_helper_poses(plan));
-    PX_TRY(px_helper_pairs(plan));
-    PX_TRY(px_helper_build(plan, report));
-    PX_TRY(make_clips(plan, model, PELT_SKINNING_LINEAR, after));
-    PX_TRY(measure(plan, dual, before, &report->before));
-    return measure(plan, dual, after, &report->after);
+    PX_TRY(make_targets(plan, targets));
+    PX_TRY(make_clips(plan, PELT_SKINNING_LINEAR, before));
+    PX_TRY(plan->desc.mush ? px_helper_mush(plan, targets, report) : add_pairs(plan, report));
+    PX_TRY(make_clips(plan, PELT_SKINNING_LINEAR, after));
+    PX_TRY(measure(plan, targets, before, &report->before));
+    return measure(plan, targets, after, &report->after);
 }
 
 pelt_result pelt_helper_bones_add(pelt_context *context, pelt_model *model, const pelt_helper_bones_desc *desc,

@@ -1,16 +1,18 @@
 /* Helper bones for linear blend skinning; see helpers.h.
  *
  *   helpers.c   settings, order of steps, measures
- *   poses.c     poses to fit, with dual quaternion skinning as the target
- *   pairs.c     which pairs of bones get helpers
- *   controls.c  matrices of the helpers of a pair
+ *   poses.c     poses to fit, with the deformer as the target
  *   weights.c   weights
- *   build.c     joints, tracks, skin
+ *   pairs.c     dual quaternions: which pairs of bones get helpers
+ *   controls.c  dual quaternions: matrices of the helpers of a pair
+ *   build.c     dual quaternions: joints, tracks, skin
+ *   mush.c      delta mush: smoothed weights, decomposition
  */
 #ifndef PELT_HELPERS_HELPERS_H
 #define PELT_HELPERS_HELPERS_H
 
-#include "core/classes.h"
+#include "run/mush.h"
+#include "weights/weights.h"
 
 #include <pelt/helpers.h>
 #include <pelt/run.h>
@@ -26,11 +28,13 @@ typedef struct px_helper_bones {
 /* A pose that weights are fitted to. */
 typedef struct px_helper_pose {
     px_helper_bones bones;
-    float *targets;       /* [class][3] dual quaternion skinning */
-    const float *rests;   /* [class][3] before skinning */
-    double weight;        /* of its squared error */
-    bool of_motion;       /* false: joints turned at random, so that poses without a motion are shown well too */
-    pelt_affine *helpers; /* [2 · pair] matrices of the helpers */
+    float *targets;         /* [class][3] the deformer */
+    const float *rests;     /* [class][3] before skinning */
+    double weight;          /* of its squared error */
+    uint32_t motion;        /* PELT_NONE: joints turned at random, so that poses without a motion are shown well too */
+    float time;             /* in that motion */
+    pelt_transform *locals; /* [joint of the given skeleton] of a random pose; else NULL */
+    pelt_affine *helpers;   /* [2 · pair] matrices of the helpers */
 } px_helper_pose;
 
 typedef struct px_helper_plan {
@@ -38,8 +42,13 @@ typedef struct px_helper_plan {
     pelt_model *model;
     pelt_helper_bones_desc desc;
     px_arena *arena;
-    pelt_vertex_classes classes; /* vertices with the same place and weights */
-    uint32_t frame_count;        /* of all motions */
+    pelt_vertex_classes
+        classes;         /* vertices with the same place and weights; delta mush: those that it keeps together */
+    const px_mush *mush; /* NULL: dual quaternions */
+    /* [class] delta mush: bones that a vertex may have, with weights to start from, at most PX_SIMPLEX_MAX */
+    px_weight_table candidates;
+    uint32_t frame_count;  /* of all motions */
+    uint32_t given_joints; /* joints of the model before any were added */
     uint32_t pose_count;
     px_helper_pose *poses; /* [pose] */
     uint32_t pair_count;
@@ -57,6 +66,8 @@ void px_helper_bones_pose(const pelt_model *model, const pelt_transform *locals,
 
 /* Samples poses of the motions, and turns joints at random. */
 pelt_result px_helper_poses(px_helper_plan *plan);
+/* Sets the bones and rest positions of all poses again, after the model got other bones and tracks. */
+pelt_result px_helper_poses_again(px_helper_plan *plan);
 /* Chooses pairs. */
 pelt_result px_helper_pairs(px_helper_plan *plan);
 /* How well helpers of the bones `helped` serve another pair of bones, 0 to 1: 1 for the same pair. */
@@ -71,7 +82,9 @@ void px_helper_controls(const px_helper_bones *bones, uint32_t a, uint32_t b, ui
 
 /* Fits the weights of `skin`, whose bones, influence count and arrays are set. */
 pelt_result px_helper_weights(px_helper_plan *plan, pelt_skin *skin);
-/* Adds joints, tracks and bones to the model. */
+/* Adds joints, tracks and bones to the model, by pairs. */
 pelt_result px_helper_build(px_helper_plan *plan, pelt_helper_bones_report *report);
+/* Adds joints, tracks and bones to the model whose clips, `targets` [motion], are delta mush of its motions. */
+pelt_result px_helper_mush(px_helper_plan *plan, pelt_clip *targets, pelt_helper_bones_report *report);
 
 #endif

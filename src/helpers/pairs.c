@@ -99,7 +99,7 @@ static pelt_result list_pairs(const px_helper_plan *plan, px_buffer *buffer, uin
 
 static void find_angles(const px_helper_plan *plan, pair_energy *pairs, uint32_t count) {
     for (uint32_t n = 0; n < count; n++)
-        for (uint32_t p = 0; p < plan->pose_count && plan->poses[p].of_motion; p++) {
+        for (uint32_t p = 0; p < plan->pose_count && plan->poses[p].motion != PELT_NONE; p++) {
             const pelt_dual_quaternion *duals = plan->poses[p].bones.duals;
             double angle = px_helper_angle(&duals[pairs[n].a], &duals[pairs[n].b]);
             pairs[n].square += angle * angle;
@@ -111,7 +111,7 @@ static void find_angles(const px_helper_plan *plan, pair_energy *pairs, uint32_t
 static double class_difference(const px_helper_plan *plan, uint32_t c) {
     const pelt_model *model = plan->model;
     double sum = 0;
-    for (uint32_t p = 0; p < plan->pose_count && plan->poses[p].of_motion; p++) {
+    for (uint32_t p = 0; p < plan->pose_count && plan->poses[p].motion != PELT_NONE; p++) {
         const px_helper_pose *pose = &plan->poses[p];
         const float *rest = pose->rests + 3 * (size_t)c, *target = pose->targets + 3 * (size_t)c;
         double m[12];
@@ -174,7 +174,7 @@ static pelt_result compare_moves(px_helper_plan *plan, const pair_energy *pairs,
             used[n++] = bone;
         }
     }
-    while (frames < plan->pose_count && plan->poses[frames].of_motion)
+    while (frames < plan->pose_count && plan->poses[frames].motion != PELT_NONE)
         frames++;
     plan->compared_count = n;
     if (!(plan->squares = PX_NEW(plan->arena, double, (size_t)n *n)))

@@ -64,30 +64,45 @@ typedef struct sampler {
     const float *rests;     /* [class][3] without morphs */
 } sampler;
 
-/* Sets a pose from sampler.locals and weights. */
-static pelt_result set_pose(const sampler *s, px_helper_pose *pose) {
+static bool is_morphed(const sampler *s) {
+    for (uint32_t m = 0; m < s->plan->model->morphs.morph_count; m++)
+        if (s->weights[m] != 0)
+            return true;
+    return false;
+}
+
+/* Sets bones and positions before skinning from sampler.locals and weights. */
+static pelt_result set_bones(const sampler *s, px_helper_pose *pose) {
     const px_helper_plan *plan = s->plan;
     const pelt_model *model = plan->model;
-    size_t size = 3 * (size_t)plan->classes.count;
-    bool morphed = false;
     PX_TRY(px_helper_bones_alloc(plan->arena, model, &pose->bones));
     px_helper_bones_pose(model, s->locals, s->globals, &pose->bones);
-    if (!(pose->targets = PX_NEW(plan->arena, float, size)))
-        return PELT_ERROR_MEMORY;
-    PX_TRY(pelt_model_pose_locals(plan->context, model, s->locals, s->weights, PELT_SKINNING_DUAL_QUATERNION,
-                                  s->positions, NULL));
-    pelt_vertex_classes_gather(&plan->classes, s->positions, pose->targets);
     pose->rests = s->rests;
-    for (uint32_t m = 0; m < model->morphs.morph_count; m++)
-        morphed |= s->weights[m] != 0;
-    if (!morphed)
+    if (!is_morphed(s))
         return PELT_OK;
-    float *rests = PX_NEW(plan->arena, float, size);
+    float *rests = PX_NEW(plan->arena, float, 3 * (size_t)plan->classes.count);
     if (!rests)
         return PELT_ERROR_MEMORY;
     pelt_morph_run(&model->mesh, &model->morphs, s->weights, s->positions, NULL, NULL);
     pelt_vertex_classes_gather(&plan->classes, s->positions, rests);
     pose->rests = rests;
+    return PELT_OK;
+}
+
+/* Sets a pose from sampler.locals and weights. */
+static pelt_result set_pose(const sampler *s, px_helper_pose *pose) {
+    const px_helper_plan *plan = s->plan;
+    const pelt_model *model = plan->model;
+    PX_TRY(set_bones(s, pose));
+    if (!(pose->targets = PX_NEW(plan->arena, float, 3 * (size_t)plan->classes.count)))
+        return PELT_ERROR_MEMORY;
+    PX_TRY(pelt_model_pose_locals(plan->context, model, s->locals, s->weights,
+                                  plan->mush ? PELT_SKINNING_LINEAR : PELT_SKINNING_DUAL_QUATERNION, s->positions,
+                                  NULL));
+    if (plan->mush)
+        return px_mush_pose(plan->context, plan->mush, pose->bones.palette, is_morphed(s) ? s->weights : NULL,
+                            s->positions, pose->targets);
+    pelt_vertex_classes_gather(&plan->classes, s->positions, pose->targets);
     return PELT_OK;
 }
 
@@ -109,7 +124,8 @@ static pelt_result sample_motions(sampler *s, double stride, double weight) {
             pelt_motion_sample(model, motion, time, s->locals, s->weights);
             PX_TRY(set_pose(s, pose));
             pose->weight = weight;
-            pose->of_motion = true;
+            pose->motion = m;
+            pose->time = time;
         }
         before += frames;
     }
@@ -129,29 +145,55 @@ static pelt_result count_frames(px_helper_plan *plan) {
     return PELT_OK;
 }
 
+static pelt_result make_sampler(px_helper_plan *plan, sampler *s) {
+    const pelt_model *model = plan->model;
+    *s = (sampler){.plan = plan,
+                   .locals = PX_NEW(plan->arena, pelt_transform, model->skeleton.joint_count),
+                   .weights = PX_NEW(plan->arena, float, model->morphs.morph_count),
+                   .globals = PX_NEW(plan->arena, pelt_affine, model->skeleton.joint_count),
+                   .positions = PX_NEW(plan->arena, float, 3 * (size_t)model->mesh.vertex_count),
+                   .rests = px_class_positions(plan->arena, &plan->classes, model->mesh.positions)};
+    return s->locals && s->weights && s->globals && s->positions && s->rests ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
 pelt_result px_helper_poses(px_helper_plan *plan) {
     const pelt_model *model = plan->model;
+    sampler s;
     PX_TRY(count_frames(plan));
-    sampler s = {.plan = plan,
-                 .locals = PX_NEW(plan->arena, pelt_transform, model->skeleton.joint_count),
-                 .weights = PX_NEW(plan->arena, float, model->morphs.morph_count),
-                 .globals = PX_NEW(plan->arena, pelt_affine, model->skeleton.joint_count),
-                 .positions = PX_NEW(plan->arena, float, 3 * (size_t)model->mesh.vertex_count),
-                 .rests = px_class_positions(plan->arena, &plan->classes, model->mesh.positions)};
+    PX_TRY(make_sampler(plan, &s));
     size_t most = px_max_size(px_min_size(MOTION_POSES + RANDOM_POSES, MOST_POSITIONS / (plan->classes.count + 1)), 8);
     size_t random = most * RANDOM_POSES / (MOTION_POSES + RANDOM_POSES),
            frames = px_min_size(most - random, plan->frame_count);
-    plan->poses = PX_NEW(plan->arena, px_helper_pose, frames + random + 1);
-    if (!s.locals || !s.weights || !s.globals || !s.positions || !s.rests || !plan->poses)
+    if (!(plan->poses = PX_NEW(plan->arena, px_helper_pose, frames + random + 1)))
         return PELT_ERROR_MEMORY;
     PX_TRY(sample_motions(&s, (double)plan->frame_count / (double)frames, 1 / (double)frames));
     uint64_t state = 1;
+    plan->given_joints = model->skeleton.joint_count;
     for (size_t n = 0; n < random; n++) {
         px_helper_pose *pose = &plan->poses[plan->pose_count++];
         pelt_motion_sample(model, NULL, 0, s.locals, s.weights);
         turn_joints(&model->skeleton, &state, s.locals);
         PX_TRY(set_pose(&s, pose));
         pose->weight = RANDOM_WEIGHT / (double)random;
+        pose->motion = PELT_NONE;
+        if (!(pose->locals = PX_NEW(plan->arena, pelt_transform, plan->given_joints)))
+            return PELT_ERROR_MEMORY;
+        memcpy(pose->locals, s.locals, plan->given_joints * sizeof *s.locals);
+    }
+    return PELT_OK;
+}
+
+pelt_result px_helper_poses_again(px_helper_plan *plan) {
+    const pelt_model *model = plan->model;
+    sampler s;
+    PX_TRY(make_sampler(plan, &s));
+    for (uint32_t n = 0; n < plan->pose_count; n++) {
+        px_helper_pose *pose = &plan->poses[n];
+        bool of_motion = pose->motion != PELT_NONE;
+        pelt_motion_sample(model, of_motion ? &model->motions[pose->motion] : NULL, pose->time, s.locals, s.weights);
+        if (!of_motion)
+            memcpy(s.locals, pose->locals, plan->given_joints * sizeof *s.locals);
+        PX_TRY(set_bones(&s, pose));
     }
     return PELT_OK;
 }

@@ -72,6 +72,20 @@ static void list_bones(const px_helper_plan *plan, size_t i, px_simplex_problem 
     }
 }
 
+/* The same for delta mush. */
+static void list_candidates(const px_helper_plan *plan, size_t c, px_simplex_problem *p) {
+    const px_weight_table *table = &plan->candidates;
+    p->count = 0;
+    for (size_t k = c * table->capacity; k < (c + 1) * table->capacity && table->weights[k] > 0; k++) {
+        p->weights[p->count] = (double)table->weights[k];
+        p->ids[p->count++] = table->bones[k];
+    }
+    if (p->count == 0) { /* all weights are 0 */
+        p->weights[0] = 1;
+        p->ids[p->count++] = 0;
+    }
+}
+
 /* Errors of single bones in a pose. */
 static void bone_errors(const px_helper_plan *plan, const px_helper_pose *pose, uint32_t c, const px_simplex_problem *p,
                         double off[PX_SIMPLEX_MAX][3]) {
@@ -103,7 +117,7 @@ static void gather(const px_helper_plan *plan, uint32_t c, const double *shares,
 
 /* One round of least squares; the weights are pulled to those of `given`. */
 static void solve(const px_helper_plan *plan, uint32_t c, const px_simplex_problem *given, const double *shares,
-                  size_t most, px_simplex_problem *p) {
+                  size_t most, bool exchange, px_simplex_problem *p) {
     gather(plan, c, shares, p);
     double trace = 0;
     for (size_t a = 0; a < p->count; a++)
@@ -116,7 +130,10 @@ static void solve(const px_helper_plan *plan, uint32_t c, const px_simplex_probl
             if (given->ids[g] == p->ids[a])
                 p->linear[a] = pull * given->weights[g];
     }
+    px_simplex_problem all = *p;
     px_simplex_sparse(p, most, MIN_WEIGHT);
+    if (exchange)
+        px_simplex_exchange(&all, p);
 }
 
 /* Sets the shares of frames to the square of e² over its mean; returns the sum of e⁶. Frames come before random poses. */
@@ -124,7 +141,7 @@ static double weigh_frames(const px_helper_plan *plan, uint32_t c, const px_simp
     double sum = 0, sixth = 0, total = 0;
     for (uint32_t n = 0; n < plan->pose_count; n++)
         shares[n] = 1;
-    for (uint32_t n = 0; n < plan->pose_count && plan->poses[n].of_motion; n++) {
+    for (uint32_t n = 0; n < plan->pose_count && plan->poses[n].motion != PELT_NONE; n++) {
         double off[PX_SIMPLEX_MAX][3], e[3] = {0, 0, 0};
         bone_errors(plan, &plan->poses[n], c, p, off);
         for (size_t a = 0; a < p->count; a++)
@@ -135,7 +152,7 @@ static double weigh_frames(const px_helper_plan *plan, uint32_t c, const px_simp
         sixth += plan->poses[n].weight * shares[n] * shares[n] * shares[n];
         total += plan->poses[n].weight;
     }
-    for (uint32_t n = 0; n < plan->pose_count && plan->poses[n].of_motion; n++) {
+    for (uint32_t n = 0; n < plan->pose_count && plan->poses[n].motion != PELT_NONE; n++) {
         double share = sum > 0 ? shares[n] * total / sum + MIN_SHARE : 1;
         shares[n] = share * share;
     }
@@ -144,21 +161,24 @@ static double weigh_frames(const px_helper_plan *plan, uint32_t c, const px_simp
 
 /* `shares` [2 · pose]: scratch. */
 static void fit_class(const px_helper_plan *plan, uint32_t c, size_t most, double *shares, px_simplex_problem *p) {
-    list_bones(plan, pelt_class_vertex(&plan->classes, c), p);
-    if (p->count <= most && p->ids[p->count - 1] < plan->model->skin.bone_count)
+    if (plan->mush)
+        list_candidates(plan, c, p);
+    else
+        list_bones(plan, pelt_class_vertex(&plan->classes, c), p);
+    if (p->count <= (plan->mush ? 1 : most) && p->ids[p->count - 1] < plan->model->skin.bone_count)
         return; /* no helpers: keep its weights */
     px_simplex_normalise(p);
     px_simplex_problem given = *p, next;
     double *own = shares + plan->pose_count;
     for (uint32_t n = 0; n < plan->pose_count; n++)
         shares[n] = 1;
-    solve(plan, c, &given, shares, most, p);
+    solve(plan, c, &given, shares, most, plan->mush != NULL, p);
     double least = weigh_frames(plan, c, p, own);
     next = *p;
     for (uint32_t round = 1; round < ROUNDS && least > 0; round++) {
         for (uint32_t n = 0; n < plan->pose_count; n++)
             shares[n] *= px_pow(own[n] / shares[n], STEP);
-        solve(plan, c, &given, shares, most, &next);
+        solve(plan, c, &given, shares, most, false, &next);
         double sixth = weigh_frames(plan, c, &next, own);
         if (sixth < least) {
             least = sixth;

@@ -7,6 +7,8 @@
 
 /* Weights tried for removal. */
 #define REMOVALS 3u
+/* Exchanges lower the error by this fraction at least. */
+#define MIN_GAIN 1e-4
 
 bool px_simplex_has(const px_simplex_problem *p, uint32_t id) {
     for (size_t n = 0; n < p->count; n++)
@@ -84,6 +86,44 @@ void px_simplex_sparse(px_simplex_problem *p, size_t most, double least) {
             remove_at(p, n);
     px_simplex_normalise(p);
     reduce(p, most);
+}
+
+static size_t place_of(const px_simplex_problem *p, uint32_t id) {
+    size_t n = 0;
+    while (p->ids[n] != id)
+        n++;
+    return n;
+}
+
+/* Replaces the id at place n by the one at place `other` of `all`, which takes its weight. */
+static void replace_at(const px_simplex_problem *all, px_simplex_problem *p, size_t n, size_t other) {
+    p->ids[n] = all->ids[other];
+    p->linear[n] = all->linear[other];
+    for (size_t e = 0; e < p->count; e++) {
+        size_t with = place_of(all, p->ids[e]);
+        p->gram[n][e] = all->gram[other][with];
+        p->gram[e][n] = all->gram[with][other];
+    }
+}
+
+void px_simplex_exchange(const px_simplex_problem *all, px_simplex_problem *p) {
+    double least = solve(p);
+    for (size_t n = 0, idle = 0; idle < p->count; n = (n + 1) % p->count, idle++) {
+        px_simplex_problem best = *p;
+        for (size_t other = 0; other < all->count; other++) {
+            px_simplex_problem next = *p;
+            if (px_simplex_has(p, all->ids[other]))
+                continue;
+            replace_at(all, &next, n, other);
+            double error = solve(&next);
+            if (error < least - MIN_GAIN * fabs(least)) {
+                least = error;
+                best = next;
+                idle = 0;
+            }
+        }
+        *p = best;
+    }
 }
 
 void px_simplex_store(const px_simplex_problem *p, size_t room, uint16_t *ids, float *weights) {

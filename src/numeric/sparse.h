@@ -23,6 +23,8 @@ void px_simplex_normalise(px_simplex_problem *p);
 /* Solves from the present weights; removes those below `least`; then, while there are more than `most`, the one among the
  * smallest whose removal costs least. */
 void px_simplex_sparse(px_simplex_problem *p, size_t most, double least);
+/* Exchanges single ids of `p`, a solution with some of the ids of `all`, for others of `all`, while that lowers the error. */
+void px_simplex_exchange(const px_simplex_problem *all, px_simplex_problem *p);
 /* Writes ids and weights, largest first, to arrays of `room` ≥ count elements; the others become 0. */
 void px_simplex_store(const px_simplex_problem *p, size_t room, uint16_t *ids, float *weights);
 

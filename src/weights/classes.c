@@ -3,23 +3,11 @@
 
 #include <math.h>
 
-static bool share_joint(const void *user, uint32_t a, uint32_t b) {
-    const pelt_skin *skin = user;
-    size_t K = skin->influence_count;
-    for (size_t e = 0; e < K * K; e++) {
-        size_t of_a = a * K + e / K, of_b = b * K + e % K;
-        if (skin->weights[of_a] > 0 && skin->weights[of_b] > 0 &&
-            skin->bone_joints[skin->bones[of_a]] == skin->bone_joints[skin->bones[of_b]])
-            return true;
-    }
-    return false;
-}
-
 pelt_result px_weight_classes(px_arena *arena, const pelt_model *model, pelt_vertex_classes *out) {
-    pelt_vertex_classes weld = model->mesh.weld;
-    if (!weld.of)
-        PX_TRY(px_weld(arena, &model->mesh, &model->morphs, model->clips, model->clip_count, &weld));
-    return px_classes_refine(arena, model->mesh.vertex_count, &weld, share_joint, &model->skin, out);
+    pelt_mesh mesh = model->mesh;
+    if (!mesh.weld.of)
+        PX_TRY(px_weld(arena, &mesh, &model->morphs, model->clips, model->clip_count, &mesh.weld));
+    return px_classes_by_joints(arena, &mesh, &model->skin, out);
 }
 
 double *px_class_normals(px_arena *arena, const pelt_mesh *mesh, const float *positions) {

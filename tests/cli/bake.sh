@@ -78,6 +78,20 @@ run 1 bake tube.glb -o no.glb --skinning dual-quaternion --add 1
 err "at least 2"
 missing no.glb
 
+# Delta mush: as a cache, and as helper bones that show it.
+run 0 bake -q tube.glb -o mush.pc2 --skinning delta-mush
+run 4 compare tube.glb mush.pc2 --max-error 1
+run 0 bake tube.glb -o mush.glb --as bones --skinning delta-mush --add 4 --json report.json
+json report.json 'r.helpers == 4 && r.joints == 8 && r.pairs.length == 0 && r.after_rms < 0.5 * r.before_rms'
+out "from delta mush"
+run 0 bake -q tube.glb -o same.pc2 --skinning delta-mush --iterations 0
+run 0 compare tube.glb same.pc2 --max-error 1e-3
+run 1 bake tube.glb -o no.pc2 --iterations 3
+err "without --skinning delta-mush"
+run 1 bake tube.glb -o 'no_%03d.obj' --skinning delta-mush --normals matrix
+err "delta mush moves vertices without matrices"
+missing no.pc2
+
 # Not a rig; no such motion.
 run 2 bake bend.obj bend.pc2 -o again.pc2
 err "pelt convert"
