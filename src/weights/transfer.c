@@ -408,9 +408,14 @@ static void tell_matches(const transfer *t, pelt_transfer_report *report) {
             report->distance_max = px_fmax(report->distance_max, t->distances[r] * scale);
         }
     report->distance_mean = report->matched_count ? sum / report->matched_count : 0;
-    if (report->matched_count == 0)
-        px_log(t->context, PELT_LOG_WARNING,
-               "no vertex lies near the mesh that the weights are from: are they of one size, in one place?");
+    if (report->matched_count == 0) {
+        float low[3], high[3];
+        px_log(
+            t->context, PELT_LOG_WARNING,
+            "no vertex lies near the mesh that the weights are from, which measures %.3g units across, this one %.3g: "
+            "bring both to one unit and one place; now all vertices have the weights of the nearest points",
+            t->diagonal, px_box(t->target.positions, t->table.row_count, low, high));
+    }
 }
 
 static pelt_result find_weights(transfer *t, uint32_t influences, pelt_transfer_report *report) {
