@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include "core/core.h"
+#include "io/gltf_document.h"
 #include "io/inflate.h"
 #include "io/io.h"
 #include "io/materials.h"
@@ -105,6 +106,8 @@ static void same_pose(test_context *test, const pelt_model *model, const pelt_mo
 static bool has_setting(const px_buffer *bytes, const char *name, double value, bool real) {
     size_t length = strlen(name), size = real ? 8 : 4;
     int32_t integer = (int32_t)value;
+    px_little_endian(&integer, 1, sizeof integer);
+    px_little_endian(&value, 1, sizeof value);
     for (size_t at = 0; at + length + 40 < bytes->size; at++) {
         const uint8_t *p = (const uint8_t *)bytes->data + at;
         if (p[0] != 'S' || p[1] != length || memcmp(p + 5, name, length) != 0)
