@@ -107,9 +107,7 @@ async function compile(wasm: NonNullable<StartOptions["wasm"]>): Promise<WebAsse
     }
     const reply = await fetch(wasm);
     if (!reply.ok) throw new PeltError(`${wasm} cannot be loaded: ${reply.status}`, "input");
-    // Compiled while it arrives; browsers keep the code of such modules with the file in their cache. Some servers do not know the type.
-    const known = reply.headers.get("content-type")?.startsWith("application/wasm");
-    return known ? WebAssembly.compileStreaming(reply) : WebAssembly.compile(await reply.arrayBuffer());
+    return WebAssembly.compile(await reply.arrayBuffer());
 }
 
 // ---- Calls ------------------------------------------------------------------------------------------------------
