@@ -10,7 +10,8 @@ void px_ogawa_store(void *out, uint64_t value, size_t size) {
 
 void px_ogawa_number(px_buffer *bytes, uint64_t value, size_t size) {
     uint8_t stored[8];
-    px_ogawa_store(stored, value, sizeof stored); /* a fixed number: gcc 12 warns of an overflow where `size` is not known */
+    px_ogawa_store(stored, value,
+                   sizeof stored); /* a fixed number: gcc 12 warns of an overflow where `size` is not known */
     px_buffer_add(bytes, stored, size);
 }
 
