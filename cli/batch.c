@@ -202,6 +202,7 @@ static void finish(batch_work *w, slot *s, int code, double cpu) {
                              .code = s->limited ? BATCH_LIMITED : code,
                              .seconds = px_seconds() - s->start,
                              .cpu = cpu,
+                             .started = s->start - w->begin,
                              .process = w->session->group ? w->session->group->rank : 0};
     if (result->state == BATCH_RUN)
         keep_result(w, job, s->key, result);
@@ -321,13 +322,13 @@ static exit_code run(cli_session *session, const void *given, const char *const 
         return usage_error(session, "batch needs one list of commands");
     exit_code code = prepare(&w, args[0]);
     if (code == EXIT_DONE) {
-        double start = px_seconds();
         pelt_result result = agree_on_token(&w);
+        w.begin = px_seconds();
         if (result == PELT_OK) {
             run_jobs(&w);
             result = collect(&w);
         }
-        w.seconds = px_seconds() - start;
+        w.seconds = px_seconds() - w.begin;
         code = result == PELT_OK ? batch_report(&w) : session_fail(session, result);
     }
     pelt_jobs_free(&w.list);

@@ -20,6 +20,7 @@ typedef struct batch_result {
     double code;    /* exit code, 1000 + signal, or BATCH_LIMITED */
     double seconds; /* wall time */
     double cpu;     /* seconds of CPU time */
+    double started; /* seconds after the start of the batch */
     double process; /* of the group */
 } batch_result;
 
@@ -35,7 +36,7 @@ typedef struct batch_work {
     uint32_t done_count;
     uint64_t token;        /* of this run, in the names of claims */
     batch_result *results; /* [job] */
-    double seconds;
+    double begin, seconds; /* when it began; how long it took */
 } batch_work;
 
 /* FOLDER/NAME.extension; freed by the caller. */

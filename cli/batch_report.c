@@ -9,7 +9,12 @@
 typedef struct totals {
     uint32_t done, skipped, missed, failed, limited, stopped, left;
     double cpu;
+    double busy; /* seconds of all commands that ran, as a fraction of the time for which they could */
 } totals;
+
+static uint32_t at_once(const batch_work *w) {
+    return w->slot_count * (w->session->group ? w->session->group->size : 1);
+}
 
 /* "done", "failed: exit code 2" …; *mark: a word for machines. */
 static const char *outcome(const batch_result *r, const char **mark) {
@@ -42,6 +47,8 @@ static totals add_up(const batch_work *w) {
         const batch_result *r = &w->results[n];
         int code = (int)r->code, state = (int)r->state;
         t.cpu += r->cpu;
+        if (state == BATCH_RUN && w->seconds > 0)
+            t.busy += r->seconds / (w->seconds * at_once(w));
         t.left += state == BATCH_NONE;
         t.stopped += state == BATCH_STOPPED;
         t.skipped += state == BATCH_SKIPPED;
@@ -83,7 +90,8 @@ static void add_json(const batch_work *w, const totals *t) {
     json_count(json, "time_limit", t->limited);
     json_count(json, "stopped", t->stopped);
     json_count(json, "not_run", t->left);
-    json_count(json, "at_once", w->slot_count * (w->session->group ? w->session->group->size : 1));
+    json_count(json, "at_once", at_once(w));
+    json_real(json, "busy", t->busy);
     json_real(json, "seconds", w->seconds);
     json_real(json, "cpu_seconds", t->cpu);
     json_open(json, "jobs", '[');
@@ -98,6 +106,7 @@ static void add_json(const batch_work *w, const totals *t) {
             json_count(json, "exit_code", (uint64_t)r->code);
         if ((int)r->code >= 1000)
             json_count(json, "signal", (uint64_t)r->code - 1000);
+        json_real(json, "started", r->started);
         json_real(json, "seconds", r->seconds);
         json_real(json, "cpu_seconds", r->cpu);
         json_count(json, "process", (uint64_t)r->process);
@@ -147,7 +156,7 @@ static exit_code write_page(const batch_work *w, const totals *t) {
 
 static void print_table(const batch_work *w, const totals *t) {
     cli_table table = {0};
-    uint32_t at_once = w->slot_count * (w->session->group ? w->session->group->size : 1), shown = 0;
+    uint32_t shown = 0;
     table_row(&table, "jobs", "%s: %u done, %u done before", grouped(w->list.job_count), t->done, t->skipped);
     if (t->missed)
         table_row(&table, "missed", "%u missed a quality target", t->missed);
@@ -155,8 +164,8 @@ static void print_table(const batch_work *w, const totals *t) {
         table_row(&table, "failed", "%u, and %u over the time limit", t->failed, t->limited);
     if (t->left + t->stopped)
         table_row(&table, "not run", "%u", t->left + t->stopped);
-    table_row(&table, "time", "%.1f s, %u at once; CPU time %.1f s, %.0f %% of it", w->seconds, at_once, t->cpu,
-              w->seconds > 0 ? 100 * t->cpu / (w->seconds * at_once) : 0);
+    table_row(&table, "time", "%.1f s; %u at once, for %.0f %% of the time; CPU time %.1f s", w->seconds, at_once(w),
+              100 * t->busy, t->cpu);
     for (uint32_t n = 0; n < w->list.job_count; n++) {
         const char *mark, *text = outcome(&w->results[n], &mark);
         if ((strcmp(mark, "failed") != 0 && strcmp(mark, "time limit") != 0) || shown++ >= SHOWN)

@@ -10,6 +10,7 @@ option(PELT_DRACO "Read glTF files with KHR_draco_mesh_compression (libdraco, C+
 option(PELT_MESHOPTIMIZER "Read glTF files with EXT_meshopt_compression (meshoptimizer)" ON)
 
 option(PELT_MPI "The program runs as several processes that share the work (Open MPI)" OFF)
+option(PELT_MPI_PROGRAM "Beside a program without MPI, pelt-mpi with it" OFF)
 
 # pelt_find_library(SWITCH NAME PACKAGE): a library without a CMake package.
 macro(pelt_find_library switch name package)
@@ -47,10 +48,10 @@ if(NOT WIN32) # whose threads are in its base library
     find_package(Threads REQUIRED)
     set(PELT_THREADS Threads::Threads)
 endif()
-if(PELT_MPI)
+if(PELT_MPI OR PELT_MPI_PROGRAM)
     find_package(MPI COMPONENTS C)
     if(NOT MPI_C_FOUND)
-        message(FATAL_ERROR "MPI is not here: run scripts/setup, install libopenmpi-dev and openmpi-bin, or build with -DPELT_MPI=OFF")
+        message(FATAL_ERROR "MPI is not here: run scripts/setup, install libopenmpi-dev and openmpi-bin, or build with -DPELT_MPI=OFF -DPELT_MPI_PROGRAM=OFF")
     endif()
 endif()
 find_program(NODE node)

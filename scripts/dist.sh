@@ -4,7 +4,7 @@
 #   linux-arm64     pelt-VERSION-linux-arm64.tar.gz: the same (preset arm64, linked statically)
 #   windows-x86_64  pelt-VERSION-windows-x86_64.zip: the same (preset windows)
 #   npm             pelt-VERSION.tgz: the npm package (preset wasm)
-#   deb             pelt, libpelt0.2, libpelt-run0.2 and libpelt-dev for Debian 12
+#   deb             pelt, pelt-mpi, libpelt0.2, libpelt-run0.2 and libpelt-dev for Debian 12
 #   wheel           pelt-VERSION-….whl: the Python package
 #   blender         pelt-blender-VERSION.zip: the Blender add-on, and one with the program for each platform above
 # dist.sh --pack BUILD PART FOLDER: the archive of a part, of what is built in the folder BUILD already; in FOLDER.

@@ -20,6 +20,8 @@ out "1, and 1 over the time limit"
 out "cut.pc2"
 json report.json 'r.jobs.map((j) => j.result).join() === "done,done,failed,missed,time limit,done"'
 json report.json 'r.jobs.map((j) => j.exit_code).join() === "0,0,2,4,,0" && r.jobs[5].name === "6" && r.jobs[1].cpu_seconds > 0'
+json report.json 'r.busy > 0 && r.busy <= 1 && Math.abs(r.busy - r.jobs.reduce((sum, j) => sum + j.seconds, 0) / (r.at_once * r.seconds)) < 1e-6'
+json report.json 'r.jobs.every((j) => j.started >= 0 && j.started + j.seconds <= r.seconds + 1e-6)'
 json jobs/skin.json 'r.result.bones === 2'
 json jobs/6.json 'r.error_rms === 0'
 grep -q "cut.pc2" jobs/cut.log || fail "no message in the log"
