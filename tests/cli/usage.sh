@@ -38,7 +38,7 @@ no_err
 cp log/out tables.json
 json tables.json 'Object.keys(r.verbs).join() === "bake,bind"'
 json tables.json 'r.verbs.bind.options.some((o) => o.name === "falloff" && o.letter === "a" && o.kind === "real" && o.default === "0.7" && o.min === 0 && o.max === 1)'
-json tables.json 'r.verbs.bake.options.some((o) => o.name === "skinning" && o.kind === "choice" && o.choices === "linear|dual-quaternion")'
+json tables.json 'r.verbs.bake.options.some((o) => o.name === "skinning" && o.kind === "choice" && o.choices === "linear|dual-quaternion|delta-mush")'
 json tables.json 'r.verbs.bake.options.filter((o) => o.name === "fps").length === 1'
 run 0 help --json tables.json
 out "usage: pelt VERB"
