@@ -8,8 +8,7 @@
 static const pelt_option options[] = {
     {"add", 0, PELT_OPTION_UINT, FIELD(add), "0", 0, 4000, NULL, "N",
      "helper bones at most; dual quaternions: two for each pair of bones, those between which skinning differs most; "
-     "0: "
-     "all that matter, for delta mush 16"},
+     "0: all that matter, for delta mush 16"},
     {"influences", 0, PELT_OPTION_UINT, FIELD(influences), "0", 0, PELT_MAX_INFLUENCES, NULL, "K",
      "bones per vertex at most; 0: as many as the rig has, at least 4"},
     {"transforms", 0, PELT_OPTION_CHOICE, FIELD(transforms), "affine", 0, 0, "affine|rigid", NULL,

@@ -83,7 +83,7 @@ void px_file_release(const px_file *file) {
 }
 
 #define RELEASE_SIZE ((size_t)64 << 20)
-#define FAULT_SIZE   ((size_t)64 << 10) /* bytes that the kernel maps around a page fault */
+#define FOLIO_SIZE   ((size_t)2 << 20) /* Linux 6.18 maps a whole folio of the page cache, up to this, at a page fault */
 
 struct px_pages {
     px_file file;
@@ -98,7 +98,9 @@ px_pages *px_pages_create(px_arena *arena, const px_file *file) {
 }
 
 void px_pages_read(px_pages *pages, size_t size) {
-    size = px_max_size(size, FAULT_SIZE);
+    if (pages->file.size <= RELEASE_SIZE)
+        return;
+    size += 2 * FOLIO_SIZE; /* those that the first and the last byte are in */
     size_t read = atomic_fetch_add(&pages->read, size) + size;
     if (read >= RELEASE_SIZE && atomic_compare_exchange_strong(&pages->read, &read, 0))
         px_file_release(&pages->file);
