@@ -16,7 +16,7 @@ ask() {
 }
 [[ $(ask pelt co) == "convert correct compare collide completion" ]] || { echo verbs; exit 1; }
 [[ $(ask pelt bake --mo) == "--motion" ]] || { echo option; exit 1; }
-[[ $(ask pelt bake --skinning d) == "dual-quaternion" ]] || { echo choice; exit 1; }
+[[ $(ask pelt bake --skinning du) == "dual-quaternion" ]] || { echo choice; exit 1; }
 [[ $(ask pelt help bak) == "bake" ]] || { echo help; exit 1; }
 [[ $(ask pelt completion z) == "zsh" ]] || { echo shells; exit 1; }
 END

@@ -68,11 +68,11 @@ const ROWS = [
 ];
 // Every verb also writes these.
 const REPORTS = [["--json", "r.json"], ["--report", "r.html"]];
-// Options with a file that is read.
+// Options with a file that is read, and those of states that go on after a stop (tests/cli/checkpoint.sh kills such runs).
 const READS = [
     "--skeleton", "--poses", "--unseen", "--rest", "--original", "--displace", "--soft-map", "--pin-map", "--stiffness-map",
     "--damping-map", "--map", "--pose", "--source", "--paint-file", "--prefer",
-    "--settings", "--page", "--falloff-map",
+    "--settings", "--page", "--falloff-map", "--checkpoint",
 ];
 
 function makeInputs() {
