@@ -11,6 +11,7 @@ wine64 test -x /usr/lib/wine/wine64
 emscripten command -v emcc
 node-acorn test -d /usr/share/nodejs/acorn
 dpkg-dev command -v dpkg-buildpackage
+libopenmpi-dev command -v mpicc
 debhelper command -v dh
 fakeroot command -v fakeroot
 lintian command -v lintian
