@@ -516,7 +516,7 @@ static size_t resident_pages(const void *data, size_t size) {
 /* Pages of a mapped file are released and read again; memory that is not a mapping must stay unchanged. */
 static void release_keeps_the_data(void **state) {
     (void)state;
-    enum { points = 1500000 };                 /* 18 MB: small files are not mapped */
+    enum { points = 6000000 };                 /* 72 MB: files up to 64 MB are not released */
     const uint32_t enough = (uint32_t)8 << 20; /* enough points to trigger the release */
     char folder[1024], path[1100];
     test_folder(folder);
