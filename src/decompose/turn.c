@@ -15,67 +15,89 @@
 
 #include <math.h>
 
-#define FRAMES_BLOCK 8u
-#define STRIP        256u
-#define MOST_HEIGHT  0.1 /* largest h: a normal counts like a point this far above the surface (mesh radius: 1) */
-#define HALVINGS     24  /* most halvings of h² */
+#define FRAMES      8u    /* of a block: they are worked on side by side */
+#define STRIP       2048u /* vertices */
+#define FRAMES_MOST 64u   /* in which inverted normals are counted */
+#define MOST_HEIGHT 0.1   /* largest h: a normal counts like a point this far above the surface (mesh radius: 1) */
+#define HALVINGS    24    /* most halvings of h² */
 
 typedef struct turning {
     const px_fit *fit;
-    size_t triangle_count;   /* triangles with an own vertex */
+    /* Triangles that have a vertex of strip s, in ascending order: `starts[s]` to `starts[s + 1]`. */
+    const size_t *starts;
     const uint32_t *corners; /* [triangle][3] own vertices, then ghosts: vertices of other processes beside own ones */
     size_t ghost_count;
     const float *ghost_coords; /* [ghost][dimension] */
-    const double *positions;   /* [vertex, ghost][3] rest positions */
     double *rest;              /* [vertex][3] unit normals at rest */
-    const double *transforms;  /* [row][4P], used for `wrong` */
-    uint32_t *wrong;           /* [frame] number of vertices with inverted normals; NULL: not counted */
+    /* A block of frames */
+    double *basis;      /* [3][FRAMES][dimension] their rows of the basis; zero if there are fewer frames */
+    double *positions;  /* [vertex, ghost][3][FRAMES] */
+    double *normals;    /* [vertex][3][FRAMES] unit normals */
+    double *transforms; /* [4P][3][FRAMES], used for `wrong` */
+    uint32_t *wrong;    /* [strip] number of vertices and frames with inverted normals */
 } turning;
 
 /* ---- Surface ------------------------------------------------------------------------------------------------ */
 
-/* Numbers of the vertices that the triangles of own vertices use: own ones first, then ghosts in ascending order. */
-static pelt_result list_corners(turning *t, px_arena *scratch, const pelt_mesh *mesh,
-                                const pelt_vertex_classes *classes, const uint32_t **ghosts) {
+/* Own vertices and their neighbours by number: own ones first, then ghosts in ascending order. */
+static pelt_result number_vertices(turning *t, px_arena *scratch, const pelt_mesh *mesh,
+                                   const pelt_vertex_classes *classes, uint32_t *numbers, const uint32_t **ghosts) {
     const px_fit *fit = t->fit;
     uint32_t first = fit->first_vertex, count = fit->vertex_count, total = fit->total_count;
-    uint32_t *numbers = PX_ALLOC(fit->context, uint32_t, total); /* 1: a ghost */
-    uint32_t *corners = NULL, *list = NULL;
-    for (int pass = 0; numbers && pass < 2; pass++) {
-        size_t used = 0;
+    bool *beside = PX_ALLOC(fit->context, bool, total);
+    for (size_t f = 0; beside && f < mesh->triangle_count; f++) {
+        bool own = false;
+        for (size_t c = 0; c < 3; c++)
+            own |= pelt_vertex_class(classes, mesh->triangles[3 * f + c]) - first < count;
+        for (size_t c = 0; own && c < 3; c++)
+            beside[pelt_vertex_class(classes, mesh->triangles[3 * f + c])] = true;
+    }
+    for (uint32_t i = 0; beside && i < total; i++) {
+        bool own = i - first < count;
+        numbers[i] = own ? i - first : beside[i] ? count + (uint32_t)t->ghost_count : PELT_NONE;
+        t->ghost_count += !own && beside[i];
+    }
+    uint32_t *list = PX_NEW(scratch, uint32_t, t->ghost_count);
+    for (uint32_t i = 0; beside && list && i < total; i++)
+        if (numbers[i] >= count && numbers[i] != PELT_NONE)
+            list[numbers[i] - count] = i;
+    px_free(fit->context, beside);
+    *ghosts = list;
+    return beside && list ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+/* Lists of the triangles of each strip. */
+static pelt_result list_corners(turning *t, px_arena *scratch, const pelt_mesh *mesh,
+                                const pelt_vertex_classes *classes, const uint32_t *numbers) {
+    size_t strips = px_block_count(t->fit->vertex_count, STRIP);
+    size_t *starts = PX_NEW(scratch, size_t, strips + 2); /* of strip s at s + 1 while the lists are filled */
+    uint32_t *corners = NULL;
+    for (int pass = 0; starts && pass < 2; pass++) {
         for (size_t f = 0; f < mesh->triangle_count; f++) {
             uint32_t corner[3];
-            bool own = false;
+            size_t strip[3];
             for (size_t c = 0; c < 3; c++) {
-                corner[c] = pelt_vertex_class(classes, mesh->triangles[3 * f + c]);
-                own |= corner[c] - first < count;
+                corner[c] = numbers[pelt_vertex_class(classes, mesh->triangles[3 * f + c])];
+                strip[c] = corner[c] < t->fit->vertex_count ? corner[c] / STRIP : strips;
             }
-            for (size_t c = 0; own && c < 3; c++)
-                if (pass == 0)
-                    numbers[corner[c]] = corner[c] - first >= count;
-                else
-                    corners[3 * used + c] = corner[c] - first < count ? corner[c] - first : numbers[corner[c]];
-            used += own;
+            for (size_t c = 0; c < 3; c++) {
+                bool first = (c < 1 || strip[c] != strip[0]) && (c < 2 || strip[c] != strip[1]);
+                if (strip[c] == strips || !first)
+                    continue;
+                size_t *at = &starts[strip[c] + (pass == 0 ? 2 : 1)];
+                if (pass == 1)
+                    memcpy(corners + 3 * *at, corner, sizeof corner);
+                ++*at;
+            }
         }
-        if (pass == 1)
+        for (size_t s = 2; pass == 0 && s < strips + 2; s++)
+            starts[s] += starts[s - 1];
+        if (pass == 0 && !(corners = PX_NEW(scratch, uint32_t, px_mul_size(3, starts[strips + 1]))))
             break;
-        t->triangle_count = used;
-        for (size_t i = 0; i < total; i++)
-            t->ghost_count += numbers[i];
-        corners = PX_NEW(scratch, uint32_t, 3 * used);
-        list = PX_NEW(scratch, uint32_t, t->ghost_count);
-        if (!corners || !list)
-            break;
-        for (uint32_t i = 0, g = 0; i < total; i++)
-            if (numbers[i]) {
-                list[g] = i;
-                numbers[i] = count + g++;
-            }
     }
-    px_free(fit->context, numbers);
+    t->starts = starts;
     t->corners = corners;
-    *ghosts = list;
-    return numbers && corners && list ? PELT_OK : PELT_ERROR_MEMORY;
+    return starts && corners ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
 /* Part of a list of vertices, ascending, that belongs to a process. */
@@ -120,21 +142,13 @@ static pelt_result pass_ghosts(const turning *t, uint32_t to, const uint32_t *li
     return result;
 }
 
-static pelt_result make_surface(turning *t, px_arena *scratch, const pelt_mesh *mesh,
-                                const pelt_vertex_classes *classes) {
+/* Fetches the ghosts of all processes. rest [vertex, ghost][3]: has the own vertices. */
+static pelt_result fetch_ghosts(turning *t, px_arena *scratch, const uint32_t *ghosts, double *rest) {
     const px_fit *fit = t->fit;
-    const uint32_t *ghosts;
-    PX_TRY(list_corners(t, scratch, mesh, classes, &ghosts));
-    t->positions = fit->now.rest;
-    if (!fit->leaves.divided)
-        return PELT_OK;
     float *coords = PX_NEW(scratch, float, px_mul_size(t->ghost_count, fit->dimension));
-    double *rest = PX_NEW(scratch, double, 3 * (fit->vertex_count + t->ghost_count));
-    if (!coords || !rest)
+    if (!coords)
         return PELT_ERROR_MEMORY;
-    memcpy(rest, fit->now.rest, 3 * (size_t)fit->vertex_count * sizeof *rest);
     t->ghost_coords = coords;
-    t->positions = rest;
     for (uint32_t rank = 0; rank < pelt_group_size(fit->context); rank++) {
         bool own = rank == pelt_group_rank(fit->context);
         uint64_t count = t->ghost_count;
@@ -152,159 +166,172 @@ static pelt_result make_surface(turning *t, px_arena *scratch, const pelt_mesh *
     return PELT_OK;
 }
 
-/* Area-weighted unit normals [vertex][3]; positions [vertex, ghost][pitch], x, y, z first. Zero for vertices without
- * area. */
-static void find_normals(const turning *t, const double *positions, size_t pitch, double *normals) {
-    size_t N = t->fit->vertex_count;
-    memset(normals, 0, 3 * N * sizeof *normals);
-    for (size_t f = 0; f < t->triangle_count; f++) {
+/* Area-weighted unit normals [vertex][3][width] of a strip; positions [vertex, ghost][3][width]. Zero for vertices
+ * without area. */
+static inline void find_normals(const turning *t, size_t strip, const double *positions, size_t width,
+                                double *normals) {
+    size_t first = strip * STRIP, count = px_min_size(STRIP, t->fit->vertex_count - first);
+    normals += 3 * width * first;
+    memset(normals, 0, 3 * width * count * sizeof *normals);
+    for (size_t f = t->starts[strip]; f < t->starts[strip + 1]; f++) {
         const uint32_t *corners = t->corners + 3 * f;
-        double u[3], v[3];
-        for (size_t c = 0; c < 3; c++) {
-            u[c] = positions[corners[1] * pitch + c] - positions[corners[0] * pitch + c];
-            v[c] = positions[corners[2] * pitch + c] - positions[corners[0] * pitch + c];
+        const double *p = positions + 3 * width * corners[0], *q = positions + 3 * width * corners[1],
+                     *r = positions + 3 * width * corners[2];
+        double face[3 * FRAMES];
+        for (size_t a = 0; a < 3; a++) {
+            size_t y = (a + 1) % 3 * width, z = (a + 2) % 3 * width;
+            for (size_t k = 0; k < width; k++)
+                face[a * width + k] =
+                    (q[y + k] - p[y + k]) * (r[z + k] - p[z + k]) - (q[z + k] - p[z + k]) * (r[y + k] - p[y + k]);
         }
         for (size_t c = 0; c < 3; c++)
-            for (size_t a = 0; a < 3 && corners[c] < N; a++)
-                normals[3 * (size_t)corners[c] + a] +=
-                    u[(a + 1) % 3] * v[(a + 2) % 3] - u[(a + 2) % 3] * v[(a + 1) % 3];
+            for (size_t e = 0; e < 3 * width && corners[c] - first < count; e++)
+                normals[3 * width * (corners[c] - first) + e] += face[e];
     }
-    for (size_t i = 0; i < N; i++) {
-        double *n = normals + 3 * i, length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
-        for (size_t a = 0; a < 3; a++)
-            n[a] = length > 0 ? n[a] / length : 0;
+    for (size_t i = 0; i < count; i++) {
+        double *n = normals + 3 * width * i;
+        for (size_t k = 0; k < width; k++) {
+            double *x = n + k, *y = n + width + k, *z = n + 2 * width + k, length = sqrt(*x * *x + *y * *y + *z * *z);
+            *x = length > 0 ? *x / length : 0;
+            *y = length > 0 ? *y / length : 0;
+            *z = length > 0 ? *z / length : 0;
+        }
     }
+}
+
+static pelt_result make_surface(turning *t, px_arena *scratch, const pelt_mesh *mesh,
+                                const pelt_vertex_classes *classes) {
+    const px_fit *fit = t->fit;
+    size_t N = fit->vertex_count, n = 4 * (size_t)fit->bone_count;
+    uint32_t *numbers = PX_ALLOC(fit->context, uint32_t, fit->total_count);
+    const uint32_t *ghosts = NULL;
+    pelt_result result = numbers ? number_vertices(t, scratch, mesh, classes, numbers, &ghosts) : PELT_ERROR_MEMORY;
+    if (result == PELT_OK)
+        result = list_corners(t, scratch, mesh, classes, numbers);
+    px_free(fit->context, numbers);
+    PX_TRY(result);
+    t->rest = PX_NEW(scratch, double, 3 * N);
+    t->basis = PX_NEW(scratch, double, px_mul_size(3 * FRAMES, fit->dimension));
+    t->positions = PX_NEW(scratch, double, px_mul_size(3 * FRAMES, N + t->ghost_count));
+    t->normals = PX_NEW(scratch, double, px_mul_size(3 * FRAMES, N));
+    t->transforms = PX_NEW(scratch, double, px_mul_size(3 * FRAMES, n));
+    if (!t->rest || !t->basis || !t->positions || !t->normals || !t->transforms)
+        return PELT_ERROR_MEMORY;
+    memcpy(t->positions, fit->now.rest, 3 * N * sizeof *t->positions);
+    if (fit->leaves.divided)
+        PX_TRY(fetch_ghosts(t, scratch, ghosts, t->positions));
+    for (size_t strip = 0; strip * STRIP < N; strip++)
+        find_normals(t, strip, t->positions, 1, t->rest);
+    return PELT_OK;
 }
 
 /* ---- Frames ------------------------------------------------------------------------------------------------- */
 
-/* True if bones with these matrices [3 rows][4P] rotate the rest normal of vertex i to the wrong side of the surface.
- */
-static bool is_wrong(const turning *t, const double *transforms, size_t i, const double *normal) {
-    const px_fit_state *s = &t->fit->now;
-    size_t n = 4 * (size_t)t->fit->bone_count, K = t->fit->influence_count;
-    double along = 0;
-    for (size_t a = 0; a < s->counts[i]; a++)
-        for (size_t e = 0; e < 9; e++)
-            along += s->weights[i * K + a] * normal[e / 3] * t->rest[3 * i + e % 3] *
-                     transforms[e / 3 * n + 4 * (size_t)s->bones[i * K + a] + e % 3];
-    return along < 0;
-}
-
-/* Reconstructs positions of `count` vertices with these coords: out [vertex][row_count]. `wide` [STRIP][dimension] is
- * scratch. */
-static void animate(const px_fit *fit, const float *coords, size_t count, size_t first_row, size_t row_count,
-                    double *wide, double *out) {
-    size_t d = fit->dimension;
-    for (size_t i = 0, strip; i < count; i += strip) {
-        strip = px_min_size(STRIP, count - i);
-        for (size_t e = 0; e < strip * d; e++)
-            wide[e] = (double)coords[i * d + e];
-        px_gemm(1, px_matrix_in(wide, strip, d), px_transposed(px_matrix_in(fit->basis + first_row * d, row_count, d)),
-                0, px_matrix_of(out + i * row_count, strip, row_count));
-    }
-}
-
-static pelt_result count_frames(void *user, size_t first, size_t count, size_t block) {
+/* Positions of some vertices in the frames of the block. */
+static pelt_result place_vertices(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const turning *t = user;
     const px_fit *fit = t->fit;
-    size_t n = 4 * (size_t)fit->bone_count, N = fit->vertex_count, rows = 3 * count, all = N + t->ghost_count;
-    double *positions = PX_ALLOC(fit->context, double, px_mul_size(all, rows) + 3 * N + STRIP * (size_t)fit->dimension);
-    if (!positions)
-        return PELT_ERROR_MEMORY;
-    double *normals = positions + all * rows, *wide = normals + 3 * N;
-    animate(fit, fit->coords, N, 3 * first, rows, wide, positions);
-    animate(fit, t->ghost_coords, t->ghost_count, 3 * first, rows, wide, positions + N * rows);
-    for (size_t k = 0; k < count; k++) {
-        find_normals(t, positions + 3 * k, rows, normals);
-        for (size_t i = 0; i < N; i++)
-            t->wrong[first + k] += is_wrong(t, t->transforms + 3 * (first + k) * n, i, normals + 3 * i);
-    }
-    px_free(fit->context, positions);
-    return PELT_OK;
-}
-
-/* Normals of up to FRAMES_BLOCK frames, and the vertices of a leaf that are added to N X_nᵀ. */
-typedef struct normal_sum {
-    const turning *t;
-    size_t frame, frames; /* the first, and their number */
-    double *positions;    /* [vertex, ghost][3 · frames] */
-    double *normals;      /* [frame][vertex][3] */
-    size_t first, count;  /* vertices */
-    double *cross;        /* [3 · frame][4P] */
-} normal_sum;
-
-static pelt_result place_vertices(void *user, size_t first, size_t count, size_t block) {
-    (void)block;
-    const normal_sum *s = user;
-    const px_fit *fit = s->t->fit;
-    size_t N = fit->vertex_count, d = fit->dimension, rows = 3 * s->frames;
-    size_t own = first < N ? px_min_size(count, N - first) : 0;
-    double *wide = PX_ALLOC(fit->context, double, STRIP *d);
+    size_t N = fit->vertex_count, d = fit->dimension, own = first < N ? px_min_size(count, N - first) : 0;
+    double *wide = PX_ALLOC(fit->context, double, px_mul_size(count, d)); /* coordinates */
     if (!wide)
         return PELT_ERROR_MEMORY;
-    animate(fit, fit->coords + first * d, own, 3 * s->frame, rows, wide, s->positions + first * rows);
-    if (own < count)
-        animate(fit, s->t->ghost_coords + (first + own - N) * d, count - own, 3 * s->frame, rows, wide,
-                s->positions + (first + own) * rows);
+    for (size_t e = 0; e < own * d; e++)
+        wide[e] = (double)fit->coords[first * d + e];
+    for (size_t e = own * d; e < count * d; e++)
+        wide[e] = (double)t->ghost_coords[(first - N) * d + e];
+    px_gemm(1, px_matrix_in(wide, count, d), px_transposed(px_matrix_in(t->basis, 3 * FRAMES, d)), 0,
+            px_matrix_of(t->positions + 3 * FRAMES * first, count, 3 * FRAMES));
     px_free(fit->context, wide);
     return PELT_OK;
 }
 
-static pelt_result find_frame(void *user, size_t frame, size_t count, size_t block) {
+static pelt_result find_strip(void *user, size_t strip, size_t count, size_t block) {
     (void)count, (void)block;
-    const normal_sum *s = user;
-    find_normals(s->t, s->positions + 3 * frame, 3 * s->frames,
-                 s->normals + 3 * (size_t)s->t->fit->vertex_count * frame);
+    const turning *t = user;
+    find_normals(t, strip, t->positions, FRAMES, t->normals);
     return PELT_OK;
 }
 
-static pelt_result add_frame(void *user, size_t frame, size_t count, size_t block) {
+/* Normals of `count` frames, `step` apart. */
+static pelt_result find_frames(turning *t, size_t first, size_t count, size_t step) {
+    const px_fit *fit = t->fit;
+    size_t d = fit->dimension;
+    memset(t->basis, 0, 3 * FRAMES * d * sizeof *t->basis);
+    for (size_t e = 0; e < 3 * count; e++) {
+        size_t frame = first + e / 3 * step;
+        memcpy(t->basis + (e % 3 * FRAMES + e / 3) * d, fit->basis + (3 * frame + e % 3) * d, d * sizeof *t->basis);
+    }
+    PX_TRY(px_parallel(fit->context, NULL, fit->vertex_count + t->ghost_count, 256, place_vertices, t));
+    return px_parallel(fit->context, NULL, px_block_count(fit->vertex_count, STRIP), 1, find_strip, t);
+}
+
+/* Counts the vertices and frames in which bones rotate the rest normal to the wrong side of the surface. */
+static pelt_result count_strip(void *user, size_t first, size_t count, size_t block) {
+    const turning *t = user;
+    const px_fit_state *s = &t->fit->now;
+    size_t K = t->fit->influence_count;
+    for (size_t i = first; i < first + count; i++) {
+        double along[FRAMES] = {0};
+        for (size_t a = 0; a < s->counts[i]; a++)
+            for (size_t e = 0; e < 9; e++) {
+                const double *normal = t->normals + 3 * FRAMES * i + e / 3 * FRAMES;
+                const double *m =
+                    t->transforms + 3 * FRAMES * (4 * (size_t)s->bones[i * K + a] + e % 3) + e / 3 * FRAMES;
+                for (size_t k = 0; k < FRAMES; k++)
+                    along[k] += s->weights[i * K + a] * normal[k] * t->rest[3 * i + e % 3] * m[k];
+            }
+        for (size_t k = 0; k < FRAMES; k++)
+            t->wrong[block] += along[k] < 0;
+    }
+    return PELT_OK;
+}
+
+/* The vertices of a leaf that are added to N X_nᵀ of a block of frames. */
+typedef struct normal_sum {
+    const turning *t;
+    size_t first, count; /* vertices */
+    double *cross;       /* [3][4P][FRAMES] */
+} normal_sum;
+
+static pelt_result add_row(void *user, size_t row, size_t count, size_t block) {
     (void)count, (void)block;
     const normal_sum *sum = user;
     const turning *t = sum->t;
     const px_fit_state *s = &t->fit->now;
     size_t n = 4 * (size_t)t->fit->bone_count, K = t->fit->influence_count;
-    const double *normals = sum->normals + 3 * (size_t)t->fit->vertex_count * frame;
-    double *cross = sum->cross + 3 * frame * n;
-    for (size_t i = sum->first; i < sum->first + sum->count; i++)
-        for (size_t a = 0; a < s->counts[i]; a++)
-            for (size_t row = 0; row < 3; row++)
-                for (size_t c = 0; c < 3; c++)
-                    cross[row * n + 4 * (size_t)s->bones[i * K + a] + c] +=
-                        normals[3 * i + row] * s->weights[i * K + a] * t->rest[3 * i + c];
+    for (size_t i = sum->first; i < sum->first + sum->count; i++) {
+        const double *normal = t->normals + (3 * i + row) * FRAMES;
+        for (size_t a = 0; a < s->counts[i]; a++) {
+            double *cross = sum->cross + (row * n + 4 * (size_t)s->bones[i * K + a]) * FRAMES;
+            for (size_t c = 0; c < 3; c++)
+                for (size_t k = 0; k < FRAMES; k++)
+                    cross[c * FRAMES + k] += normal[k] * s->weights[i * K + a] * t->rest[3 * i + c];
+        }
+    }
     return PELT_OK;
 }
 
 static pelt_result add_normals(void *user, size_t first, size_t count, double *cross) {
-    normal_sum *sum = user;
-    sum->first = first;
-    sum->count = count;
-    sum->cross = cross;
-    return px_parallel(sum->t->fit->context, NULL, sum->frames, 1, add_frame, sum);
+    normal_sum sum = {.t = user, .first = first, .count = count, .cross = cross};
+    return px_parallel(sum.t->fit->context, NULL, 3, 1, add_row, &sum);
 }
 
-/* cross [row][4P]: N X_nᵀ, FRAMES_BLOCK frames at a time. */
-static pelt_result sum_normals(const turning *t, double *cross) {
+/* cross [row][4P]: N X_nᵀ. */
+static pelt_result sum_normals(turning *t, double *cross) {
     const px_fit *fit = t->fit;
-    pelt_context *context = fit->context;
-    size_t n = 4 * (size_t)fit->bone_count, frames = fit->row_count / 3, N = fit->vertex_count,
-           all = N + t->ghost_count;
-    normal_sum sum = {.t = t,
-                      .positions = PX_ALLOC(context, double, px_mul_size(3 * FRAMES_BLOCK, all)),
-                      .normals = PX_ALLOC(context, double, px_mul_size(3 * FRAMES_BLOCK, N))};
-    pelt_result result = sum.positions && sum.normals ? PELT_OK : PELT_ERROR_MEMORY;
-    for (; result == PELT_OK && sum.frame < frames; sum.frame += FRAMES_BLOCK) {
-        sum.frames = px_min_size(FRAMES_BLOCK, frames - sum.frame);
-        result = px_parallel(context, NULL, all, STRIP, place_vertices, &sum);
+    size_t n = 4 * (size_t)fit->bone_count, frames = fit->row_count / 3;
+    double *sum = PX_ALLOC(fit->context, double, px_mul_size(3 * FRAMES, n)); /* [3][4P][FRAMES] */
+    pelt_result result = sum ? PELT_OK : PELT_ERROR_MEMORY;
+    for (size_t first = 0; result == PELT_OK && first < frames; first += FRAMES) {
+        size_t count = px_min_size(FRAMES, frames - first);
+        result = find_frames(t, first, count, 1);
         if (result == PELT_OK)
-            result = px_parallel(context, NULL, sum.frames, 1, find_frame, &sum);
-        if (result == PELT_OK)
-            result = px_fit_sum(fit, 3 * sum.frames * n, add_normals, &sum, cross + 3 * sum.frame * n);
+            result = px_fit_sum(fit, 3 * FRAMES * n, add_normals, t, sum);
+        for (size_t e = 0; result == PELT_OK && e < 3 * count * n; e++)
+            cross[3 * first * n + e] = sum[(e / n % 3 * n + e % n) * FRAMES + e / n / 3];
     }
-    px_free(context, sum.normals);
-    px_free(context, sum.positions);
+    px_free(fit->context, sum);
     return result;
 }
 
@@ -324,24 +351,23 @@ static pelt_result add_scatter(void *user, size_t first, size_t count, double *s
 
 static pelt_result count_wrong(turning *t, px_arena *scratch, double *share) {
     const px_fit *fit = t->fit;
-    size_t n = 4 * (size_t)fit->bone_count, rows = fit->row_count, N = fit->vertex_count;
-    double *transforms = PX_NEW(scratch, double, px_mul_size(rows, n));
-    double *counts = PX_NEW(scratch, double, rows / 3);
-    t->rest = PX_NEW(scratch, double, 3 * N);
-    t->wrong = PX_NEW(scratch, uint32_t, rows / 3);
-    if (!transforms || !counts || !t->rest || !t->wrong)
+    size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, frames = fit->row_count / 3;
+    size_t strips = px_block_count(fit->vertex_count, STRIP);
+    size_t step = px_block_count(frames, FRAMES_MOST), used = px_block_count(frames, step);
+    if (!(t->wrong = PX_NEW(scratch, uint32_t, strips)))
         return PELT_ERROR_MEMORY;
-    t->transforms = transforms;
-    px_gemm(1, px_matrix_in(fit->basis, rows, fit->dimension),
-            px_transposed(px_matrix_in(fit->now.reduced, n, fit->dimension)), 0, px_matrix_of(transforms, rows, n));
-    find_normals(t, t->positions, 3, t->rest);
-    PX_TRY(px_parallel(fit->context, NULL, rows / 3, FRAMES_BLOCK, count_frames, t));
-    for (size_t k = 0; k < rows / 3; k++)
-        counts[k] = t->wrong[k];
+    for (size_t first = 0; first < used; first += FRAMES) {
+        PX_TRY(find_frames(t, first * step, px_min_size(FRAMES, used - first), step));
+        px_gemm(1, px_matrix_in(fit->now.reduced, n, d), px_transposed(px_matrix_in(t->basis, 3 * FRAMES, d)), 0,
+                px_matrix_of(t->transforms, n, 3 * FRAMES));
+        PX_TRY(px_parallel(fit->context, NULL, fit->vertex_count, STRIP, count_strip, t));
+    }
+    double wrong = 0;
+    for (size_t s = 0; s < strips; s++)
+        wrong += t->wrong[s];
     if (fit->leaves.divided)
-        PX_TRY(pelt_group_sum(fit->context, counts, rows / 3));
-    for (size_t k = 0; k < rows / 3; k++)
-        *share += counts[k] / ((double)fit->total_count * (double)(rows / 3));
+        PX_TRY(pelt_group_sum(fit->context, &wrong, 1));
+    *share = wrong / ((double)fit->total_count * (double)used);
     return PELT_OK;
 }
 
@@ -378,7 +404,7 @@ pelt_result px_turn_bones(px_fit *fit, const pelt_mesh *mesh, const pelt_vertex_
     turning t = {.fit = fit};
     px_arena *scratch = px_arena_create(fit->context);
     double *outside = PX_NEW(fit->arena, double, size);
-    double *memory = PX_ALLOC(fit->context, double, px_mul_size(4, size) + 2 * n * n + 3 * (size_t)fit->vertex_count);
+    double *memory = PX_ALLOC(fit->context, double, px_mul_size(4, size) + 2 * n * n);
     pelt_result result = scratch && outside && memory ? px_fit_moments(fit) : PELT_ERROR_MEMORY;
     if (result == PELT_OK)
         result = make_surface(&t, scratch, mesh, classes);
@@ -386,8 +412,6 @@ pelt_result px_turn_bones(px_fit *fit, const pelt_mesh *mesh, const pelt_vertex_
         double *cross = memory, *wanted = memory + size, *x = wanted + size, *product = x + size,
                *scatter = product + size;
         double *system = scatter + n * n, trace = 0, cost = 0;
-        t.rest = system + n * n;
-        find_normals(&t, t.positions, 3, t.rest);
         result = px_fit_sum(fit, n * n, add_scatter, &t, scatter);
         if (result == PELT_OK)
             result = sum_normals(&t, cross);
