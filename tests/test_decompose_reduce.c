@@ -204,7 +204,7 @@ static void methods_reach_epsilon(void **state) {
 /* Calls each implementation directly: all must span the same leading subspace. */
 static void ways_agree(void **state) {
     (void)state;
-    pelt_result (*const ways[])(px_reduction *) = {px_reduce_rows, px_reduce_vertices, px_reduce_iterate};
+    px_reduce_fn *const ways[] = {px_reduce_rows, px_reduce_vertices, px_reduce_iterate};
     double losses[3];
     uint32_t dimensions[3];
     for (int way = 0; way < 3; way++) {
@@ -258,7 +258,9 @@ static double outside_basis(const fixture *f) {
 /* The basis of a sample loses hardly more than that of all vertices. For noise it would lose more, and is rejected. */
 static void samples_are_checked(void **state) {
     (void)state;
-    for (int noise = 0; noise < 2; noise++) {
+    for (int turn = 0; turn < 4; turn++) {
+        bool noise = turn % 2 == 1;
+        px_reduce_fn *find = turn < 2 ? px_reduce_rows : px_reduce_iterate;
         fixture f;
         begin(&f, 12000, 60, 2);
         f.fit.bone_capacity = 4;
@@ -269,16 +271,17 @@ static void samples_are_checked(void **state) {
             .fit = &f.fit, .clips = f.model.clips, .plan = &f.plan, .desc = &f.desc, .block_vertices = 300};
         r.block = PX_ALLOC(f.test.context, double, 300 * (size_t)f.fit.row_count);
         double expected;
-        test_ok(&f.test, px_reduce_sample(&r, 2, &expected));
+        test_ok(&f.test, px_reduce_sample(&r, 2, find, &expected));
         assert_null(r.sample);
         assert_int_equal(f.fit.dimension, 64);
         double sampled = outside_basis(&f);
-        test_ok(&f.test, px_reduce_rows(&r));
+        test_ok(&f.test, find(&r));
         double whole = outside_basis(&f);
         assert_int_equal(isfinite(expected) != 0, !noise);
         assert_true(sampled <= expected);
         assert_true(sampled > whole);
-        assert_true(noise ? sampled > 1.02 * whole : sampled < 1.02 * whole);
+        if (!noise || turn < 2) /* iteration finds only part of the leading directions of noise */
+            assert_true(noise ? sampled > 1.02 * whole : sampled < 1.02 * whole);
         px_free(f.test.context, r.block);
         end(&f);
     }

@@ -188,27 +188,30 @@ static pelt_result project(px_reduction *r, double *outside) {
  * subspace iteration is used. */
 #define EXACT_MOST 2048u
 
+static px_reduce_fn *algorithm_for(const px_reduction *r) {
+    size_t rows = r->fit->row_count, count = r->fit->total_count;
+    if (r->desc->reduce != PELT_REDUCE_SVD)
+        return px_reduce_columns;
+    if (px_min_size(rows, count) > EXACT_MOST)
+        return px_reduce_iterate;
+    return rows > count ? px_reduce_vertices : px_reduce_rows;
+}
+
 /* *expected: sum of squares that a basis of a sample of the vertices should leave outside; infinite: all vertices were
  * used. */
-static pelt_result find_basis(px_reduction *r, double *expected) {
-    const px_fit *fit = r->fit;
+static pelt_result find_basis(px_reduction *r, px_reduce_fn *find, double *expected) {
+    size_t stride = r->desc->reduce == PELT_REDUCE_SVD ? px_sample_stride(r->fit) : 1;
     *expected = INFINITY;
-    if (r->desc->reduce != PELT_REDUCE_SVD)
-        return px_reduce_columns(r);
-    if (px_min_size(fit->row_count, fit->total_count) > EXACT_MOST)
-        return px_reduce_iterate(r);
-    if (fit->row_count > fit->total_count)
-        return px_reduce_vertices(r);
-    size_t stride = px_sample_stride(fit);
     if (stride > 1)
-        PX_TRY(px_reduce_sample(r, stride, expected));
-    return stride > 1 && *expected < INFINITY ? PELT_OK : px_reduce_rows(r);
+        PX_TRY(px_reduce_sample(r, stride, find, expected));
+    return *expected < INFINITY ? PELT_OK : find(r);
 }
 
 static pelt_result reduce(px_reduction *r) {
     px_fit *fit = r->fit;
+    px_reduce_fn *find = algorithm_for(r);
     double expected, outside;
-    PX_TRY(find_basis(r, &expected));
+    PX_TRY(find_basis(r, find, &expected));
     fit->norms = PX_NEW(fit->arena, double, fit->vertex_count);
     fit->coords = PX_NEW(fit->arena, float, px_mul_size(fit->vertex_count, fit->dimension));
     if (!fit->norms || !fit->coords)
@@ -224,7 +227,7 @@ static pelt_result reduce(px_reduction *r) {
     }
     PX_TRY(project(r, &outside));
     if (outside > expected) { /* the sample missed something, such as a small part that moves on its own */
-        PX_TRY(px_reduce_rows(r));
+        PX_TRY(find(r));
         if (fit->dimension > d)
             fit->coords = PX_NEW(fit->arena, float, px_mul_size(N, fit->dimension));
         PX_TRY(fit->coords ? project(r, &outside) : PELT_ERROR_MEMORY);

@@ -56,18 +56,19 @@ size_t px_reduction_used(const px_reduction *r);
 pelt_result px_reduction_dimension(const px_reduction *r, const double *values, size_t count, double rest,
                                    uint32_t *dimension);
 
-/* Algorithms that find a basis; each sets fit->dimension and fit->basis. */
-pelt_result px_reduce_rows(px_reduction *r);     /* eigenvectors of A Aᵀ [row][row], of the sample if there is one */
-pelt_result px_reduce_vertices(px_reduction *r); /* eigenvectors of AᵀA [vertex][vertex] */
-pelt_result px_reduce_iterate(px_reduction *r);  /* subspace iteration; linear in rows and in vertices */
+/* Algorithms that find a basis; each sets fit->dimension and fit->basis. The first two take the sample if there is one. */
+typedef pelt_result px_reduce_fn(px_reduction *r);
+px_reduce_fn px_reduce_rows;     /* eigenvectors of A Aᵀ [row][row] */
+px_reduce_fn px_reduce_iterate;  /* subspace iteration; linear in rows and in vertices */
+px_reduce_fn px_reduce_vertices; /* eigenvectors of AᵀA [vertex][vertex] */
 /* Subspace iteration for the `width` leading directions with A Aᵀ [row][row] given. */
 pelt_result px_reduce_leading(px_reduction *r, const double *gram, size_t width);
-pelt_result px_reduce_columns(px_reduction *r); /* Algorithm 1 of FESAM and its variants */
+px_reduce_fn px_reduce_columns; /* Algorithm 1 of FESAM and its variants */
 
 /* One of how many vertices px_reduce_sample should take; 1: all, a sample is not worth it. */
 size_t px_sample_stride(const px_fit *fit);
-/* px_reduce_rows on one of `stride` ≥ 2 vertices. *expected: the basis is nearly as good as that of all vertices if these
+/* Applies px_reduce_rows or px_reduce_iterate to one of `stride` ≥ 2 vertices. *expected: the basis is nearly as good as that of all vertices if these
  * have at most this sum of squares outside it; infinite: it is not good, compute it from all vertices. */
-pelt_result px_reduce_sample(px_reduction *r, size_t stride, double *expected);
+pelt_result px_reduce_sample(px_reduction *r, size_t stride, px_reduce_fn *find, double *expected);
 
 #endif

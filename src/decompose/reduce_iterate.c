@@ -180,6 +180,10 @@ static pelt_result sharpen(iteration *it, int passes) {
     it->total = 0;
     memset(it->ritz, 0, it->width * it->width * sizeof(double));
     PX_TRY(pass(it));
+    double scale = it->r->sample && !it->gram ? (double)it->r->fit->total_count / it->r->sample_count : 1;
+    it->total *= scale;
+    for (size_t e = 0; e < it->width * it->width; e++)
+        it->ritz[e] *= scale;
     return px_symmetric_eigen(it->r->fit->context, px_matrix_of(it->ritz, it->width, it->width), it->values);
 }
 
@@ -208,10 +212,10 @@ static pelt_result keep(iteration *it) {
 
 static pelt_result iterate(iteration *it) {
     double limit = MISSED_SHARE * px_reduction_limit(it->r->fit, px_reduction_epsilon(it->r));
-    PX_TRY(widen(it, px_min_size(FIRST_WIDTH, it->most)));
+    size_t used = px_min_size(px_reduction_used(it->r) * 4 / 3, it->most);
+    PX_TRY(widen(it, px_min_size(FIRST_WIDTH, used)));
     PX_TRY(sharpen(it, PASSES));
-    size_t used = px_reduction_used(it->r) * 4 / 3;
-    while (missed(it) > limit && it->width < px_min_size(used, it->most)) {
+    while (missed(it) > limit && it->width < used) {
         PX_TRY(widen(it, px_min_size(2 * it->width, it->most)));
         PX_TRY(sharpen(it, MORE_PASSES));
     }

@@ -1,6 +1,6 @@
 /* Reduction of large animations from a sample of the vertices.
  *
- * The Gram matrix A Aᵀ costs rows² per vertex. Vertices of a large mesh move much like their neighbours, so a sample gives
+ * The Gram matrix A Aᵀ costs rows² per vertex, subspace iteration several passes over all vertices. Vertices of a large mesh move much like their neighbours, so a sample gives
  * nearly the same leading directions. A second sample, which the basis was not made from, tells: the basis is used only if
  * it loses hardly more there than on the first one, whose own optimum is below that of all vertices. What it loses on all
  * vertices is known after their projection, and compared again: samples may miss a small part that moves on its own.
@@ -77,14 +77,14 @@ static pelt_result measure(px_reduction *r, double sums[2]) {
     return result;
 }
 
-pelt_result px_reduce_sample(px_reduction *r, size_t stride, double *expected) {
+pelt_result px_reduce_sample(px_reduction *r, size_t stride, px_reduce_fn *find, double *expected) {
     double own[2] = {0}, other[2] = {0}, limit = px_reduction_limit(r->fit, px_reduction_epsilon(r));
     uint32_t *points = PX_ALLOC(r->fit->context, uint32_t, r->fit->total_count / stride);
     *expected = INFINITY;
     if (!points)
         return PELT_ERROR_MEMORY;
     take_sample(r, stride, 0, points);
-    pelt_result result = px_reduce_rows(r);
+    pelt_result result = find(r);
     if (result == PELT_OK)
         result = measure(r, own);
     take_sample(r, stride, 1, points);
