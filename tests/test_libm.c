@@ -305,6 +305,18 @@ static void special_values(void **state) {
 }
 
 /* No step back where intervals of the argument meet. */
+/* px_acos_below: the error that libm.h states, absolutely and near 0 relatively. */
+static void acos_below(void **state) {
+    (void)state;
+    for (int e = 0; e <= 200000; e++) {
+        double y = e / 100000.0, wanted = 2 * asin(sqrt(y / 2));
+        assert_true(fabs(px_acos_below(y) - wanted) < 2.2e-8);
+        double small = y * 1e-3;
+        wanted = 2 * asin(sqrt(small / 2));
+        assert_true(fabs(px_acos_below(small) - wanted) <= 2e-8 * wanted);
+    }
+}
+
 static void increasing(void **state) {
     (void)state;
     double before[5] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY};
@@ -335,6 +347,7 @@ static void exact_parts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(known_values),       cmocka_unit_test(the_same_bits),
                                        cmocka_unit_test(errors_are_bounded), cmocka_unit_test(special_values),
-                                       cmocka_unit_test(increasing),         cmocka_unit_test(exact_parts)};
+                                       cmocka_unit_test(increasing),         cmocka_unit_test(acos_below),
+                                       cmocka_unit_test(exact_parts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,31 +5,33 @@
 
 #define MIN_LENGTH_RATIO 1e-6 /* of a transform's size: a direction shortened to less has no image */
 
-double px_direction_add(px_direction_step *s, const float b[9], const double n[3], const float t[3], double share) {
-    double m[3], p[3], q[3], square = 0, size = 0;
-    for (int r = 0; r < 3; r++) {
-        m[r] = (double)b[3 * r] * n[0] + (double)b[3 * r + 1] * n[1] + (double)b[3 * r + 2] * n[2];
-        square += m[r] * m[r];
-    }
-    for (int e = 0; e < 9; e++)
-        size += (double)b[e] * (double)b[e];
-    double one = square > MIN_LENGTH_RATIO * MIN_LENGTH_RATIO * size ? 1 / sqrt(square) : 0;
+px_direction_frame px_direction_frame_of(const float m[9], const float target[3]) {
+    px_direction_frame frame = {0};
     for (int r = 0; r < 3; r++)
-        m[r] *= one;
-    double cosine = px_fmax(-1, px_fmin(1, m[0] * (double)t[0] + m[1] * (double)t[1] + m[2] * (double)t[2]));
-    double angle = px_acos(cosine), sine = sqrt(1 - cosine * cosine), stretch = sine > 1e-6 ? angle / sine : 1;
+        for (int e = 0, c = 0; c < 3; c++) {
+            frame.wanted[c] += (double)m[3 * r + c] * (double)target[r];
+            for (int d = c; d < 3; d++, e++)
+                frame.square[e] += (double)m[3 * r + c] * (double)m[3 * r + d];
+        }
+    return frame;
+}
+
+double px_direction_add(px_direction_step *s, const px_direction_frame *frame, const double n[3]) {
+    const double *a = frame->square, *t = frame->wanted;
+    double v[3] = {a[0] * n[0] + a[1] * n[1] + a[2] * n[2], a[1] * n[0] + a[3] * n[1] + a[4] * n[2],
+                   a[2] * n[0] + a[4] * n[1] + a[5] * n[2]};
+    double square = n[0] * v[0] + n[1] * v[1] + n[2] * v[2], size = a[0] + a[3] + a[5];
+    double one = square > MIN_LENGTH_RATIO * MIN_LENGTH_RATIO * size ? 1 / sqrt(square) : 0, one2 = one * one;
+    double cosine = px_fmax(-1, px_fmin(1, one * (n[0] * t[0] + n[1] * t[1] + n[2] * t[2])));
+    double angle = px_acos_below(1 - cosine), sine = sqrt(1 - cosine * cosine),
+           stretch = sine > 1e-6 ? angle / sine : 1;
     for (int c = 0; c < 3; c++) {
-        double x = (double)b[c] * one, y = (double)b[3 + c] * one, z = (double)b[6 + c] * one;
-        p[c] = x * m[0] + y * m[1] + z * m[2];
-        q[c] = x * (double)t[0] + y * (double)t[1] + z * (double)t[2];
-        s->g[c] += share * stretch * (q[c] - cosine * p[c]);
+        v[c] *= one2; /* Aᵀn' */
+        s->g[c] += stretch * (one * t[c] - cosine * v[c]);
     }
-    double own = share * share, w = own * one * one;
     for (int e = 0, c = 0; c < 3; c++)
         for (int d = c; d < 3; d++, e++)
-            s->h[e] += w * ((double)b[c] * (double)b[d] + (double)b[3 + c] * (double)b[3 + d] +
-                            (double)b[6 + c] * (double)b[6 + d]) -
-                       own * p[c] * p[d];
+            s->h[e] += one2 * a[e] - v[c] * v[d];
     return angle * angle;
 }
 

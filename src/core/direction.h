@@ -20,9 +20,16 @@ typedef struct px_direction_step {
     double g[3]; /* Σ Aᵀr */
 } px_direction_step;
 
-/* Adds a frame in which the direction is n + share · step; returns the squared angle (radians²) between M n and
- * `wanted`. A `wanted` of length 0 pulls in no direction. */
-double px_direction_add(px_direction_step *s, const float m[9], const double n[3], const float wanted[3], double share);
+/* What a step needs of a frame; it does not depend on n. */
+typedef struct px_direction_frame {
+    double square[6]; /* MᵀM: xx xy xz yy yz zz */
+    double wanted[3]; /* Mᵀt, t the target direction */
+} px_direction_frame;
+
+/* A target of length 0 pulls in no direction. */
+px_direction_frame px_direction_frame_of(const float m[9], const float target[3]);
+/* Adds a frame; returns the squared angle (radians²) between M n and the target. */
+double px_direction_add(px_direction_step *s, const px_direction_frame *frame, const double n[3]);
 /* Solves for the step from direction n; false when the system is singular or not finite. */
 bool px_direction_solve(const px_direction_step *s, const double n[3], double damping, double step[3]);
 

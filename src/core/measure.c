@@ -124,7 +124,7 @@ static void add_normals(const double a[3], const double b[3], int kind, frame_su
     double square = 0;
     for (int e = 0; e < 3; e++)
         square += (a[e] - b[e]) * (a[e] - b[e]);
-    double angle = 2 * px_asin(px_fmin(sqrt(square) / 2, 1));
+    double angle = px_acos_below(px_fmin(square / 2, 2));
     sums->normal2[kind] += square;
     sums->angle2[kind] += angle * angle;
 }

@@ -255,7 +255,8 @@ static double angles(const class_fit *f, double *places) {
     for (size_t k = 0; k < f->frames; k++) {
         px_direction_step system = {0};
         double n[3] = {f->rows[k], f->rows[f->frames + k], f->rows[2 * f->frames + k]};
-        sum += px_direction_add(&system, f->matrices + 9 * k, n, f->wanted + 3 * k, 1);
+        px_direction_frame frame = px_direction_frame_of(f->matrices + 9 * k, f->wanted + 3 * k);
+        sum += px_direction_add(&system, &frame, n);
         for (size_t e = 0; e < PX_SYMMETRIC; e++)
             f->squares[e * f->frames + k] = system.h[e];
         for (size_t a = 0; a < 3; a++)

@@ -113,7 +113,7 @@ static pelt_result read_frames(void *user, size_t first, size_t count, size_t bl
         if (result != PELT_OK)
             break;
         px_shading_frame(&f->shading, points, sums, normals, tangents);
-        for (size_t i = 0; i < mesh->vertex_count; i++) { /* no area: no target, see px_direction_add */
+        for (size_t i = 0; i < mesh->vertex_count; i++) { /* no area: no target, see px_direction_frame_of */
             const double *sum = sums + 3 * (size_t)f->shading.pieces.of[i];
             if (sum[0] == 0 && sum[1] == 0 && sum[2] == 0)
                 memset(normals + 3 * i, 0, 3 * sizeof *normals);
@@ -130,9 +130,8 @@ static pelt_result read_frames(void *user, size_t first, size_t count, size_t bl
 
 /* The data of the fit of one direction. */
 typedef struct direction_fit {
-    const float *matrices; /* [frame][9] */
-    const float *wanted;   /* [frame][3] */
-    size_t frames;
+    px_direction_frame *frames;
+    size_t count;
     bool robust;
 } direction_fit;
 
@@ -141,13 +140,13 @@ typedef struct direction_fit {
 static double sum_up(const direction_fit *d, const double n[3], px_direction_step *s) {
     double sum = 0;
     *s = (px_direction_step){0};
-    for (size_t k = 0; k < d->frames; k++) {
+    for (size_t k = 0; k < d->count; k++) {
         if (!d->robust) {
-            sum += px_direction_add(s, d->matrices + 9 * k, n, d->wanted + 3 * k, 1);
+            sum += px_direction_add(s, &d->frames[k], n);
             continue;
         }
         px_direction_step frame = {0};
-        double angle2 = px_direction_add(&frame, d->matrices + 9 * k, n, d->wanted + 3 * k, 1);
+        double angle2 = px_direction_add(&frame, &d->frames[k], n);
         double share = 1 / (1 + angle2 / (ROBUST_ANGLE * ROBUST_ANGLE));
         for (int e = 0; e < 6; e++)
             s->h[e] += share * share * frame.h[e];
@@ -171,8 +170,11 @@ static bool step_from(const double n[3], const px_direction_step *s, double damp
     return length > 0;
 }
 
-/* Improves `direction`, which is unchanged when no step lowers the error. Returns the remaining error. */
-static double improve(const direction_fit *d, float direction[3]) {
+/* Improves `direction`, which is unchanged when no step lowers the error, with matrices [frame][9] and wanted [frame][3].
+ * Returns the remaining error. */
+static double improve(const direction_fit *d, const float *matrices, const float *wanted, float direction[3]) {
+    for (size_t k = 0; k < d->count; k++)
+        d->frames[k] = px_direction_frame_of(matrices + 9 * k, wanted + 3 * k);
     double n[3] = {(double)direction[0], (double)direction[1], (double)direction[2]}, damping = PX_DAMPING;
     px_direction_step here;
     double sum = sum_up(d, n, &here);
@@ -203,9 +205,9 @@ static pelt_result fit_vertices(void *user, size_t first, size_t count, size_t b
     const px_normal_fit *job = f->job;
     size_t frames = f->frame_count, bones = job->rig->skin.bone_count;
     float *matrices = PX_ALLOC(f->context, float, px_mul_size(9, frames));
-    if (!matrices)
-        return PELT_ERROR_MEMORY;
-    for (size_t n = first; n < first + count; n++) {
+    direction_fit d = {PX_ALLOC(f->context, px_direction_frame, frames), frames, f->robust};
+    bool ready = matrices && d.frames;
+    for (size_t n = first; ready && n < first + count; n++) {
         uint32_t vertex = f->targets.first + (uint32_t)n;
         for (size_t k = 0; k < frames; k++) {
             double m[12];
@@ -213,15 +215,13 @@ static pelt_result fit_vertices(void *user, size_t first, size_t count, size_t b
             for (size_t e = 0; e < 9; e++)
                 matrices[9 * k + e] = (float)m[e + e / 3];
         }
-        direction_fit d = {matrices, f->targets.normals + 3 * n * frames, frames, f->robust};
-        f->sums[vertex] = improve(&d, job->normals + 3 * (size_t)vertex);
-        if (f->targets.tangents) {
-            d.wanted = f->targets.tangents + 3 * n * frames;
-            improve(&d, job->tangents + 4 * (size_t)vertex);
-        }
+        f->sums[vertex] = improve(&d, matrices, f->targets.normals + 3 * n * frames, job->normals + 3 * (size_t)vertex);
+        if (f->targets.tangents)
+            improve(&d, matrices, f->targets.tangents + 3 * n * frames, job->tangents + 4 * (size_t)vertex);
     }
+    px_free(f->context, d.frames);
     px_free(f->context, matrices);
-    return PELT_OK;
+    return ready ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
 /* ---- All of them ------------------------------------------------------------------------------------------- */
