@@ -27,6 +27,12 @@ async function openFile(name) {
 
 const idle = () => page.waitForFunction(() => !window.pelt.studio.busy && !window.pelt.studio.panel.weighing && !window.pelt.studio.panel.settling);
 
+/** Waits until the voxels of the page are those of its settings. */
+async function solved() {
+    await page.waitForFunction(() => JSON.stringify(window.pelt.studio.panel.solving(window.pelt.studio.settings())) === window.pelt.studio.panel.live?.solved);
+    await idle();
+}
+
 async function set(panel, key, value) {
     await page.evaluate(([key, value]) => window.pelt.studio.set(window.pelt.studio.panel, key, value), [key, value ?? undefined]);
     await idle();
@@ -217,12 +223,10 @@ await support.checks(browser, {
         }, joint);
         assert.ok((await share()) > 1);
         await page.click("#bind-exclude");
-        await page.waitForFunction(() => JSON.stringify(window.pelt.studio.panel.solving(window.pelt.studio.settings())) === window.pelt.studio.panel.live?.solved);
-        await idle();
+        await solved();
         assert.equal(await share(), 0);
         await page.click("#undo");
-        await page.waitForFunction(() => JSON.stringify(window.pelt.studio.panel.solving(window.pelt.studio.settings())) === window.pelt.studio.panel.live?.solved);
-        await idle();
+        await solved();
         assert.ok((await share()) > 1);
     },
     "ten binds leave the heap as it was": async () => {
@@ -231,6 +235,7 @@ await support.checks(browser, {
             await page.evaluate((n) => window.pelt.studio.set(window.pelt.studio.panel, "resolution", 40 + (n % 2)), n);
             await run("bind");
             await set("bind", "falloff", n % 2 ? 0.3 : 0.6);
+            await solved();
             sizes.push((await page.evaluate(() => window.pelt.studio.pelt.memoryInfo())).current);
         }
         // Undo keeps six results at most: from there on nothing grows.
