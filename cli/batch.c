@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define POLL  0.002 /* seconds between looks at the commands that run */
-#define GRACE 3.0   /* seconds that a command has to end in order */
+#define POLL  0.0005 /* seconds between looks at the commands that run */
+#define GRACE 3.0    /* seconds that a command has to end in order */
 
 /* Variables of the starter of MPI: a command is no process of the group. */
 static const char *const not_inherited[] = {"OMPI_", "PMIX_", "PMI_", "ORTE_", NULL};
