@@ -76,7 +76,7 @@ build coverage && find build/coverage -name '*.gcda' -delete && run coverage -R 
     one "coverage: 85 % of lines" covered 85
 one "studio: build" scripts/studio.sh # for the browser tests
 build dev-clang && run dev-clang
-# test_repeat calls twenty times what other tests call once; test_scenes and test_decompose_quality check figures of code that others run too.
+# test_repeat repeats what other tests call once; test_scenes and test_decompose_quality check figures of code that others run too.
 build asan && PELT_DATA_BROKEN=${PELT_DATA:-$PWD/../shared/data} PELT_DATA=/none \
     run asan -R '^(test_|cli_|replay_|data_broken|python_package)' -E '^test_(repeat|scenes|decompose_quality)$'
 one "platforms: smoke tests" scripts/platforms.sh --smoke

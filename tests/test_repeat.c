@@ -4,7 +4,7 @@
 
 #include "scenes.h"
 
-#define CALLS 20 /* the first three may keep data that is computed once, such as the weld */
+#define CALLS 10 /* the first three may keep data that is computed once, such as the weld */
 /* Arrays of reports live as long as the model: less than 3 kB per call here. Skin or morphs of a call take at least 50
  * kB. */
 #define REPORT_SIZE ((size_t)3 * 1024)
