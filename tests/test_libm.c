@@ -304,7 +304,6 @@ static void special_values(void **state) {
     SAME((double)px_fminf(2, 1), 1);
 }
 
-/* No step back where intervals of the argument meet. */
 /* px_acos_below: the error that libm.h states, absolutely and near 0 relatively. */
 static void acos_below(void **state) {
     (void)state;
@@ -317,6 +316,7 @@ static void acos_below(void **state) {
     }
 }
 
+/* No step back where intervals of the argument meet. */
 static void increasing(void **state) {
     (void)state;
     double before[5] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY};

@@ -29,8 +29,7 @@ pelt_result px_pull_rotations(px_fit *fit, double *out, double *away);
  * objective is at most `most`. */
 pelt_result px_pull_outside(px_fit *fit, double most);
 /* Share of all vertices and frames (64 at most, evenly spaced) in which affine bones rotate the rest normal to the wrong
- * side of the surface.
- * classes: the fit's vertices (px_gathered.classes). */
+ * side of the surface. classes: the fit's vertices (px_gathered.classes). */
 pelt_result px_turn_wrong(const px_fit *fit, const pelt_mesh *mesh, const pelt_vertex_classes *classes, double *share);
 /* For a finished fit with affine bones: sets fit->outside such that bones rotate normals as the surface rotates, while
  * the objective is at most `most`. */

@@ -67,8 +67,9 @@ px_reduce_fn px_reduce_columns; /* Algorithm 1 of FESAM and its variants */
 
 /* One of how many vertices px_reduce_sample should take; 1: all, a sample is not worth it. */
 size_t px_sample_stride(const px_fit *fit);
-/* Applies px_reduce_rows or px_reduce_iterate to one of `stride` ≥ 2 vertices. *expected: the basis is nearly as good as that of all vertices if these
- * have at most this sum of squares outside it; infinite: it is not good, compute it from all vertices. */
+/* Applies px_reduce_rows or px_reduce_iterate to one of `stride` ≥ 2 vertices. *expected: the basis is nearly as good as
+ * that of all vertices if these have at most this sum of squares outside it; infinite: it is not good, compute it from
+ * all vertices. */
 pelt_result px_reduce_sample(px_reduction *r, size_t stride, px_reduce_fn *find, double *expected);
 
 #endif

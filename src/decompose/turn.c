@@ -16,7 +16,8 @@
 #include <math.h>
 
 #define FRAMES      8u    /* of a block: they are worked on side by side */
-#define STRIP       2048u /* vertices */
+#define STRIP       2048u /* vertices whose normals are found by one task */
+#define PLACED      256u  /* vertices whose positions are found by one task */
 #define FRAMES_MOST 64u   /* in which inverted normals are counted */
 #define MOST_HEIGHT 0.1   /* largest h: a normal counts like a point this far above the surface (mesh radius: 1) */
 #define HALVINGS    24    /* most halvings of h² */
@@ -262,7 +263,7 @@ static pelt_result find_frames(turning *t, size_t first, size_t count, size_t st
         size_t frame = first + e / 3 * step;
         memcpy(t->basis + (e % 3 * FRAMES + e / 3) * d, fit->basis + (3 * frame + e % 3) * d, d * sizeof *t->basis);
     }
-    PX_TRY(px_parallel(fit->context, NULL, fit->vertex_count + t->ghost_count, 256, place_vertices, t));
+    PX_TRY(px_parallel(fit->context, NULL, fit->vertex_count + t->ghost_count, PLACED, place_vertices, t));
     return px_parallel(fit->context, NULL, px_block_count(fit->vertex_count, STRIP), 1, find_strip, t);
 }
 
