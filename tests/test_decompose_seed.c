@@ -1,6 +1,7 @@
 /* Initial bones, the number of bones, and smooth weights. */
 #include "support.h"
 
+#include "decompose/coarse.h"
 #include "decompose/divide.h"
 #include "decompose/kinds.h"
 #include "decompose/neighbours.h"
@@ -60,6 +61,42 @@ static void regions(void **state) {
         assert_true(grown < 2 * split + 0.1); /* another initialisation, a similar result */
         test_end(&test);
     }
+}
+
+/* A large mesh is solved on a sample first: all vertices start near the end, and the error is that of a mesh of the same shape with
+ * fewer vertices, which is solved as a whole. */
+static void large_meshes_are_sampled(void **state) {
+    (void)state;
+    static const pelt_transforms kinds[] = {PELT_TRANSFORMS_AFFINE, PELT_TRANSFORMS_RIGID};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        double ends[2];
+        float starts[2];
+        for (size_t n = 0; n < 2; n++) {
+            test_context test;
+            test_begin(&test, 2);
+            pelt_model *model = make_scene(&test, "cloth", n == 0 ? 12000 : 50000, 8);
+            pelt_decompose_desc desc = pelt_decompose_desc_default();
+            pelt_decompose_report report;
+            desc.bones = 6;
+            desc.transforms = kinds[k];
+            desc.iterations = 30;
+            test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
+            starts[n] = report.iteration_errors[0];
+            ends[n] = (double)report.iteration_errors[report.iteration_count - 1];
+            pelt_model_destroy(model);
+            test_end(&test);
+        }
+        assert_true((double)starts[0] > 1.2 * ends[0]);
+        assert_true((double)starts[1] < 1.1 * ends[1]);
+        assert_true(ends[1] < 1.05 * ends[0]);
+    }
+}
+
+static void samples_need_large_meshes(void **state) {
+    (void)state;
+    assert_int_equal(px_coarse_stride(&(px_fit){.bone_target = 30, .total_count = 3 * 16384 - 1}), 1);
+    assert_int_equal(px_coarse_stride(&(px_fit){.bone_target = 30, .total_count = 200000}), 12);
+    assert_int_equal(px_coarse_stride(&(px_fit){.bone_target = 100, .total_count = 200000}), 3);
 }
 
 #define COLUMNS 40u
@@ -558,6 +595,8 @@ static void stepping(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(regions),
+        cmocka_unit_test(large_meshes_are_sampled),
+        cmocka_unit_test(samples_need_large_meshes),
         cmocka_unit_test(regions_of_little),
         cmocka_unit_test(regions_follow_motion),
         cmocka_unit_test(by_error),

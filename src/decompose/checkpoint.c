@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#define MARK        UINT64_C(0x3154415453544C50) /* "PLTSTAT1": another layout of the files, another number */
+#define MARK        UINT64_C(0x3254415453544C50) /* "PLTSTAT2": another layout of the files, another number */
 #define WRITE_BYTES ((size_t)1 << 20)            /* of a portion, which is digested as a whole */
 #define LEAF_POINTS 4096u
 
@@ -212,6 +212,7 @@ static pelt_result decomposer_items(store *s, pelt_decomposer *d) {
         return fail_damaged(s);
     PX_TRY(item(s, d->errors, d->report.iteration_count * sizeof *d->errors));
     ITEM(d->next_move);
+    ITEM(d->coarse);
     ITEM(d->done);
     ITEM(d->shells.group_count);
     ITEM(d->shells.vertex_count);

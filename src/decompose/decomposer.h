@@ -61,6 +61,7 @@ struct pelt_decomposer {
     float *errors;            /* [desc.iterations] E_rms after each iteration */
     uint32_t next_move;
     uint64_t sent; /* bytes, by this process in the last iteration */
+    bool coarse;   /* the first bones are from a sample, with which bones were exchanged and relocated */
     bool done;     /* the last iteration met the settings */
     bool resumed;  /* the state is that of a checkpoint, and no iteration followed */
     bool settled;  /* px_decomposer_settle has run */

@@ -3,6 +3,7 @@
  *
  * The steps are in solve.c (one iteration), kind_*.c (transforms) and step_vertices.c (rest pose and weights).
  */
+#include "decompose/coarse.h"
 #include "decompose/decomposer.h"
 #include "decompose/kinds.h"
 #include "decompose/pulls.h"
@@ -26,6 +27,45 @@
 
 /* ---- Initial bones ------------------------------------------------------------------------------------------ */
 
+/* Seeds, and all iterations. */
+static pelt_result solve_sample(pelt_decomposer *d) {
+    PX_TRY(px_fit_seed(&d->fit, NULL, d->fit.bone_target));
+    PX_TRY(px_fit_vertices(&d->fit, false));
+    px_solver_restart(&d->solver);
+    for (bool done = false; !done;)
+        PX_TRY(pelt_decomposer_step(d, &done));
+    return PELT_OK;
+}
+
+/* First bones from a sample of the vertices, which takes the place of the fit while it is solved. */
+static pelt_result start_coarse(pelt_decomposer *d) {
+    px_arena *arena = px_arena_create(d->fit.context);
+    if (!arena)
+        return PELT_ERROR_MEMORY;
+    px_fit whole = d->fit, sample;
+    px_fit_state spare = d->spare;
+    px_checkpoint *checkpoint = d->checkpoint;
+    pelt_result result = px_coarse_make(&whole, arena, &sample, &d->spare);
+    d->fit = sample;
+    d->checkpoint = NULL;
+    if (result == PELT_OK)
+        result = solve_sample(d);
+    sample = d->fit;
+    d->fit = whole;
+    d->spare = spare;
+    d->checkpoint = checkpoint;
+    d->solver.history = (px_quasi_newton){0}; /* its arrays are in the arena */
+    d->report.iteration_count = 0;
+    d->done = false;
+    d->coarse = true;
+    if (result == PELT_OK)
+        result = px_coarse_end(&sample, &d->fit);
+    if (result == PELT_OK)
+        px_solver_restart(&d->solver);
+    px_arena_destroy(arena);
+    return result;
+}
+
 static pelt_result start_seeded(pelt_decomposer *d) {
     if (d->desc.seed_method == PELT_SEED_REGIONS) {
         px_seed_surface surface = {&d->neighbours, d->model->mesh.triangles, d->model->mesh.triangle_count,
@@ -34,6 +74,9 @@ static pelt_result start_seeded(pelt_decomposer *d) {
     } else {
         uint32_t most = d->fit.bone_target > PX_SHELLS_MOST ? d->fit.bone_target : PX_SHELLS_MOST;
         PX_TRY(px_shells_find(&d->fit, d->model, &d->plan, most, &d->shells));
+        bool iterates = !d->desc.published && d->desc.iterations > 0;
+        if (iterates && d->shells.group_count == 0 && px_coarse_stride(&d->fit) > 1)
+            return start_coarse(d);
         PX_TRY(px_fit_seed(&d->fit, &d->shells, d->fit.bone_target));
     }
     PX_TRY(d->desc.published || d->desc.iterations == 0 ? px_fit_measure(&d->fit) : px_fit_vertices(&d->fit, false));
@@ -67,7 +110,7 @@ static pelt_result start(pelt_decomposer *d) {
 /* Relocates bones. Only in early iterations, which leave time to converge; two failures end the attempts. */
 static pelt_result move_bones(pelt_decomposer *d) {
     uint32_t n = d->report.iteration_count;
-    bool wanted = !d->fit.kind->unconstrained && !d->given.rig && d->fit.bone_count > 2;
+    bool wanted = !d->fit.kind->unconstrained && !d->given.rig && !d->coarse && d->fit.bone_count > 2;
     if (!wanted || n != d->next_move || n > MOVE_LAST)
         return PELT_OK;
     /* Expected objective of plain iterations over the same number of steps, extrapolated from the last ones. */
@@ -93,7 +136,7 @@ static uint32_t extra_bones(const pelt_decomposer *d) {
 static pelt_result exchange_bones(pelt_decomposer *d) {
     uint32_t n = d->report.iteration_count, extra = d->fit.bone_capacity - d->fit.bone_target;
     bool late = d->desc.effort == PELT_EFFORT_BEST && n >= LATE_FROM && n <= LATE_LAST && n % LATE_EVERY == 0;
-    if (extra == 0 || (n != exchange_at(d) && !late))
+    if (extra == 0 || d->coarse || (n != exchange_at(d) && !late))
         return PELT_OK;
     /* Plain iterations slow down: during the trial they lower the error by about twice as much as in the last iterations,
      * a fifth or half as many. */

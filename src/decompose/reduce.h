@@ -65,6 +65,10 @@ px_reduce_fn px_reduce_vertices; /* eigenvectors of AᵀA [vertex][vertex] */
 pelt_result px_reduce_leading(px_reduction *r, const double *gram, size_t width);
 px_reduce_fn px_reduce_columns; /* Algorithm 1 of FESAM and its variants */
 
+/* A vertex of the run of `stride` vertices from `first`, at a pseudo-random place: the order of the vertices does not matter. */
+static inline size_t px_sample_place(size_t first, size_t stride) {
+    return first + (first * UINT64_C(0x9E3779B97F4A7C15) >> 32) % stride;
+}
 /* One of how many vertices px_reduce_sample should take; 1: all, a sample is not worth it. */
 size_t px_sample_stride(const px_fit *fit);
 /* Applies px_reduce_rows or px_reduce_iterate to one of `stride` ≥ 2 vertices. *expected: the basis is nearly as good as

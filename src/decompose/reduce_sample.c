@@ -20,13 +20,12 @@ size_t px_sample_stride(const px_fit *fit) {
     return stride > 1 && (double)rows * (double)rows * (double)N >= WORTH ? stride : 1;
 }
 
-/* Takes one vertex of each run of `stride`, at a pseudo-random place, so that the order of the vertices does not matter.
- * Different vertices for shifts 0 and 1 if stride ≥ 2. */
+/* Takes one vertex of each run of `stride`. Different vertices for shifts 0 and 1 if stride ≥ 2. */
 static void take_sample(px_reduction *r, size_t stride, size_t shift, uint32_t *points) {
     r->sample = points;
     r->sample_count = 0;
     for (size_t first = 0; first + stride <= r->fit->total_count; first += stride) {
-        size_t place = (first * UINT64_C(0x9E3779B97F4A7C15) >> 32) % stride;
+        size_t place = px_sample_place(first, stride) - first;
         points[r->sample_count++] = r->plan->points[first + (place + shift) % stride];
     }
     r->sample_leaves = px_leaves_make(r->fit->context, r->sample_count, LEAF_VERTICES, r->fit->leaves.divided);
