@@ -20,6 +20,23 @@
 #include <string.h>
 #include <unistd.h>
 
+/* ---- Long tests ------------------------------------------------------------------------------------------- */
+
+/* Whether every case is to run, as with `make test-all`; else tests of many alike cases take a few. */
+static inline bool test_all(void) {
+    return getenv("PELT_ALL");
+}
+
+static inline void test_left_out(void **state) {
+    (void)state;
+    skip();
+}
+
+/* In place of cmocka_unit_test, for tests that take long and differ from shorter ones in scenes, sizes or settings rather than in the
+ * code they enter: left out where PELT_SHORT is set, as `make test` does under sanitizers, which make them several times as long. */
+#define test_long(f)                                                                                                   \
+    { #f, getenv("PELT_SHORT") ? test_left_out : f, NULL, NULL, NULL }
+
 /* ---- Random numbers: the same everywhere ------------------------------------------------------------------ */
 
 typedef struct test_random {
@@ -196,21 +213,22 @@ static inline bool test_sees_nothing(uint32_t thread_count) {
 }
 
 /* Fails the first, second, third … allocation (in the second pass, all later ones too), until `run` no longer reaches
- * the failing one. */
+ * the failing one. Without test_all(), ever fewer after the first 64: every second, every third … */
 static inline void test_fail_each_allocation(uint32_t thread_count, test_run_fn *run, void *user) {
     if (test_sees_nothing(thread_count))
         return;
     for (int after = 0; after < 2; after++)
         for (uint64_t fail_at = 1; test_fail_allocation(thread_count, fail_at, after, run, user) >= fail_at;)
-            fail_at++;
+            fail_at += test_all() ? 1 : 1 + fail_at / 64;
 }
 
-/* The same with too many allocations to test each: about `most` of them, evenly spaced; the second pass tests
- * others. */
+/* The same with too many allocations to test each: about `most` of them with test_all(), else a third, evenly spaced; the second pass
+ * tests others. */
 static inline void test_fail_some_allocations(uint32_t thread_count, uint64_t most, test_run_fn *run, void *user) {
     if (test_sees_nothing(thread_count))
         return;
-    uint64_t count = test_fail_allocation(thread_count, UINT64_MAX / 2, false, run, user), step = 1 + count / most;
+    uint64_t count = test_fail_allocation(thread_count, UINT64_MAX / 2, false, run, user);
+    uint64_t step = 1 + count / (test_all() ? most : 1 + most / 3);
     for (int after = 0; after < 2; after++)
         for (uint64_t fail_at = 1 + (after ? step / 2 : 0); fail_at <= count; fail_at += step)
             test_fail_allocation(thread_count, fail_at, after, run, user);

@@ -426,7 +426,7 @@ int main(void) {
         cmocka_unit_test(test_meshes_on_nodes_get_a_skin),
         cmocka_unit_test(test_nodes_that_only_carry_meshes_are_no_skeleton),
         cmocka_unit_test(test_skeleton_of_another_model),
-        cmocka_unit_test(test_moved_inputs_get_the_same_weights),
+        test_long(test_moved_inputs_get_the_same_weights),
         cmocka_unit_test(test_divided_mesh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -285,9 +285,9 @@ static void other_sizes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_error),  cmocka_unit_test(fits_largest_distance), cmocka_unit_test(keeps_normals),
-        cmocka_unit_test(keeps_limits), cmocka_unit_test(says_what_is_missed),   cmocka_unit_test(threads),
-        cmocka_unit_test(refuses),      cmocka_unit_test(other_sizes),
+        cmocka_unit_test(keeps_error), cmocka_unit_test(fits_largest_distance), cmocka_unit_test(keeps_normals),
+        test_long(keeps_limits),       cmocka_unit_test(says_what_is_missed),   test_long(threads),
+        cmocka_unit_test(refuses),     cmocka_unit_test(other_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -509,7 +509,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_at_the_true_rank),
         cmocka_unit_test(steps_find_the_least),
-        cmocka_unit_test(never_worse_with_a_mode_more),
+        test_long(never_worse_with_a_mode_more),
         cmocka_unit_test(stops_at_the_error),
         cmocka_unit_test(other_morphs_and_motions_stay),
         cmocka_unit_test(a_still_skin_gets_a_motion),

@@ -412,7 +412,7 @@ static void animations_between_frames(void **state) {
     test_data(cow, "bench/elastic-cow.obj");
     test_data(samba, "bench/samba.obj");
     check_input("horse-gallop", horse, 20);
-    if (!getenv("PELT_ALL")) /* the others with `make test-all`: they take three times as long */
+    if (!test_all()) /* the others with `make test-all`: they take three times as long */
         return;
     check_input("elastic-cow", cow, 18);
     check_input("samba", samba, 20);
@@ -420,9 +420,12 @@ static void animations_between_frames(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stretches_are_exact),         cmocka_unit_test(factors_do_not_wander),
-        cmocka_unit_test(keys_that_are_not_missed_go), cmocka_unit_test(constant_tracks_become_one_key),
-        cmocka_unit_test(scenes_between_frames),       cmocka_unit_test(animations_between_frames),
+        cmocka_unit_test(stretches_are_exact),
+        cmocka_unit_test(factors_do_not_wander),
+        cmocka_unit_test(keys_that_are_not_missed_go),
+        cmocka_unit_test(constant_tracks_become_one_key),
+        test_long(scenes_between_frames),
+        cmocka_unit_test(animations_between_frames),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -602,20 +602,20 @@ static void cancelled(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(error_never_rises),
+        test_long(error_never_rises),
         cmocka_unit_test(kinds_are_ordered),
-        cmocka_unit_test(true_skins),
+        test_long(true_skins),
         cmocka_unit_test(names_are_in_order),
         cmocka_unit_test(similarities_are_found),
         cmocka_unit_test(space_does_not_matter),
-        cmocka_unit_test(every_influence_count),
+        test_long(every_influence_count),
         cmocka_unit_test(one_is_enough),
         cmocka_unit_test(flat_and_thin),
         cmocka_unit_test(lone_points),
-        cmocka_unit_test(threads_do_not_matter),
+        test_long(threads_do_not_matter),
         cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(cancelled),
-        cmocka_unit_test(skeleton_moves_alike),
+        test_long(skeleton_moves_alike),
         cmocka_unit_test(joint_is_found),
         cmocka_unit_test(only_rigid_bones_join),
     };

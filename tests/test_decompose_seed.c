@@ -601,7 +601,7 @@ int main(void) {
         cmocka_unit_test(regions_follow_motion),
         cmocka_unit_test(by_error),
         cmocka_unit_test(by_error_in_memory),
-        cmocka_unit_test(by_itself),
+        test_long(by_itself),
         cmocka_unit_test(still),
         cmocka_unit_test(flat_sheet),
         cmocka_unit_test(searched),

@@ -139,8 +139,10 @@ static void equal_poses_are_merged(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(noise_does_no_harm),       cmocka_unit_test(thin_plates_have_negative_eigenvalues),
-        cmocka_unit_test(nonsense_teaches_nothing), cmocka_unit_test(few_examples_are_trusted),
+        test_long(noise_does_no_harm),
+        cmocka_unit_test(thin_plates_have_negative_eigenvalues),
+        cmocka_unit_test(nonsense_teaches_nothing),
+        cmocka_unit_test(few_examples_are_trusted),
         cmocka_unit_test(equal_poses_are_merged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

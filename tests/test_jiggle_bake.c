@@ -266,8 +266,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_clip_is_that_of_the_motion),
         cmocka_unit_test(live_stepping_is_the_same),
-        cmocka_unit_test(any_rate_shows_the_same_motion),
-        cmocka_unit_test(loops_have_no_seam),
+        test_long(any_rate_shows_the_same_motion),
+        test_long(loops_have_no_seam),
         cmocka_unit_test(values_change),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(failures_leave_nothing),

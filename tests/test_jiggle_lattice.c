@@ -337,7 +337,7 @@ static void test_real_meshes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_box),         cmocka_unit_test(test_strays), cmocka_unit_test(test_touching_boxes),
-        cmocka_unit_test(test_fingers),     cmocka_unit_test(test_thin),   cmocka_unit_test(test_scenes),
+        cmocka_unit_test(test_fingers),     cmocka_unit_test(test_thin),   test_long(test_scenes),
         cmocka_unit_test(test_real_meshes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

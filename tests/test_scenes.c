@@ -43,7 +43,7 @@ static void test_scenes_are_valid(void **state) {
     pelt_context *context = test_begin(&test, 1);
     for (uint32_t s = 0; scene_at(s); s++)
         for (size_t size = 0; size < sizeof sizes / sizeof sizes[0]; size++)
-            for (uint32_t frames = size ? 1 : 0; frames < 3; frames += 2) {
+            for (uint32_t frames = size ? 1 : 0; frames < (test_all() ? 3 : 2); frames += 2) {
                 pelt_model *model = make_scene(context, scene_at(s)->name, sizes[size], frames, 7);
                 if (pelt_model_validate(context, model) != PELT_OK)
                     fail_msg("%s: %s", scene_at(s)->name, pelt_error_text(context));
@@ -120,7 +120,7 @@ static void test_same_bytes(void **state) {
     for (uint32_t s = 0; scene_at(s); s++) {
         const char *name = scene_at(s)->name;
         uint64_t hash = hash_scene(1, name, 1);
-        assert_true(hash == hash_scene(1, name, 1));
+        assert_true(!test_all() || hash == hash_scene(1, name, 1));
         assert_true(hash == hash_scene(2, name, 1));
         if (strcmp(name, "production") != 0) /* its seed only chooses between two paces */
             assert_true(hash != hash_scene(1, name, 2));
@@ -135,7 +135,7 @@ static void test_sizes(void **state) {
     test_context test;
     pelt_context *context = test_begin(&test, 1);
     for (uint32_t s = 0; scene_at(s); s++)
-        for (size_t size = 0; size < sizeof sizes / sizeof sizes[0]; size++) {
+        for (size_t size = 0; size < (test_all() ? 4 : 3); size++) {
             bool detailed = strcmp(scene_at(s)->name, "production") == 0 || strcmp(scene_at(s)->name, "face") == 0;
             if (detailed && sizes[size] < 1000)
                 continue; /* its shells or features need more vertices */
