@@ -4,17 +4,18 @@
 #   coverage   gcc, with gcov: the tests of the library (test_*) and the fuzz corpora; at least 85 % of the lines of src/ must have run
 #   dev-clang  clang, optimised; must build without warnings: all other tests, that is those of the program, the documentation, the page
 #              in a browser, other readers of our files, the installed package, the quick parts of gauntlet and interop
-#   asan       clang, address and undefined-behaviour sanitizers: the tests of the library and of the program, fuzz corpora, broken files
-#   tsan       clang, thread sanitizer: tests that together enter every parallel loop (THREAD_TESTS in tests/CMakeLists.txt)
+#   asan       clang, address and undefined-behaviour sanitizers: the tests of the library without long ones, tests of the program that
+#              read broken or unusual input (INPUT_TESTS in tests/cli.cmake), fuzz corpora, broken files
+#   tsan       clang, thread sanitizer: tests that together enter every parallel loop (THREAD_TESTS in tests/unit.cmake), without long ones
 #   studio     the page with the library as WebAssembly, where emscripten is installed; browser tests of dev-clang open it
 #   platforms  the program for each platform whose tools are installed, and the bytes of a few small results (scripts/platforms.sh --smoke)
 #
 # Each build, and the coverage, counts as one test. Real data is used by coverage and dev-clang only; under sanitizers it would only
-# take long.
+# take long. Long tests (test_long in tests/support.h) are left out under sanitizers for the same reason.
 #
-# --all adds what is slow or needs other programs: every test of the library and of the program under tsan, interruptions at 20 times
-# as many places, the whole gauntlet, all of interop, results on a CPU without AVX (by qemu, where it is installed), other build
-# switches, and MINUTES=5 of every fuzz target; each is one test.
+# --all adds what is slow or needs other programs: every case of tests that otherwise take a few (PELT_ALL), every test of the library
+# and of the program under asan and tsan, interruptions at 20 times as many places, the whole gauntlet, all of interop, results on a CPU
+# without AVX (by qemu, where it is installed), other build switches, and MINUTES=5 of every fuzz target; each is one test.
 #
 # The end is a summary with a line for each part. Its last line is `N passed, N failed`, with `, N skipped` behind when tests
 # had no data to run on; fails when anything failed.
@@ -22,7 +23,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
 passed=0 failed=0 skipped=0 summary=()
-[ "${1:-}" != --all ] || export PELT_ALL=1 # for tests that otherwise take a sample of the real data
+[ "${1:-}" != --all ] || export PELT_ALL=1 # for tests that otherwise take a sample of their cases
 jobs=$(nproc)
 
 # count NAME SECONDS PASSED FAILED SKIPPED: adds to the sums, and a line to the summary.
@@ -76,16 +77,16 @@ build coverage && find build/coverage -name '*.gcda' -delete && run coverage -R 
     one "coverage: 85 % of lines" covered 85
 one "studio: build" scripts/studio.sh # for the browser tests
 build dev-clang && run dev-clang
-# test_repeat repeats what other tests call once; test_scenes and test_decompose_quality check figures of code that others run too.
-build asan && PELT_DATA_BROKEN=${PELT_DATA:-$PWD/../shared/data} PELT_DATA=/none \
-    run asan -R '^(test_|cli_|replay_|data_broken|python_package)' -E '^test_(repeat|scenes|decompose_quality)$'
+build asan && PELT_SHORT=1 PELT_DATA_BROKEN=${PELT_DATA:-$PWD/../shared/data} PELT_DATA=/none run asan -L sanitized
 one "platforms: smoke tests" scripts/platforms.sh --smoke
-build tsan:thread_tests && PELT_DATA=/none run tsan -L threads
+build tsan:thread_tests && PELT_SHORT=1 PELT_DATA=/none run tsan -L threads
 
 if [ "${1:-}" = --all ]; then
     programs=(build/release/bin/pelt build/release/bin/pelt-scenes)
+    PELT_DATA=/none run asan -R '^test_' -L sanitized # with the long ones
+    PELT_DATA=/none run asan -R '^cli_' -LE sanitized
     # The start of tsan's runtime does not survive the limit on the size of files that cli_hostile sets.
-    build tsan && PELT_DATA=/none run tsan -R '^(test_|cli_)' -LE threads -E '^cli_hostile$'
+    build tsan && PELT_DATA=/none run tsan -R '^(test_|cli_)' -E '^cli_hostile$'
     build release &&
         one "interrupt: dense" node tests/interrupt/interrupt.mjs "${programs[@]}" build/release/lib/libfault.so --dense &&
         one "gauntlet: whole" node tests/gauntlet/gauntlet.mjs "${programs[@]}" build/release/bin/tool_pose &&

@@ -24,3 +24,8 @@ foreach(script ${CLI_TESTS})
         ENVIRONMENT "${PELT_CLI_ENVIRONMENT}PELT=${PELT_COMMANDS}/pelt;PELT_SCENES=${PELT_COMMANDS}/pelt-scenes")
     pelt_test_parts(cli_${name} ${script})
 endforeach()
+# What `make test` runs under the address sanitizer: programs that read broken or unusual input, and all formats. The others are left to
+# `make test-all`.
+set(INPUT_TESTS alembic convert draco hostile idle_options info interrupt join mocap no_page output paths settings usage)
+list(TRANSFORM INPUT_TESTS PREPEND cli_)
+set_tests_properties(${INPUT_TESTS} PROPERTIES LABELS sanitized)

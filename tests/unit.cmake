@@ -24,8 +24,15 @@ foreach(source ${TEST_SOURCES})
     add_executable(${name} ${source})
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/scenes)
     target_link_libraries(${name} PRIVATE pelt_flags pelt_scenes pelt_static pelt_cmocka m)
+    if(PELT_SANITIZE MATCHES "undefined") # is looked for in the library: in the tests it would take half of their compilation
+        target_compile_options(${name} PRIVATE -fno-sanitize=undefined)
+    endif()
     add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES TIMEOUT ${PELT_TEST_TIMEOUT} SKIP_RETURN_CODE 77)
+    # test_repeat repeats what other tests call once; test_scenes and test_decompose_quality check figures of code that others run too.
+    if(NOT name MATCHES "^test_(repeat|scenes|decompose_quality)$")
+        set_tests_properties(${name} PROPERTIES LABELS sanitized)
+    endif()
     pelt_test_parts(${name} ${source})
 endforeach()
 # What `make test` runs under the thread sanitizer: together they enter every parallel loop (px_parallel) with several threads. Tests that
@@ -34,8 +41,11 @@ set(THREAD_TESTS bind_apply bind_geodesic bind_limbs bind_prefer bind_volume col
     decompose_reduce decompose_sma eigenskin eigenskin_weights helpers light measure mesh normals numeric run_pose run_prepare run_skin simplify sliders study view_modes
     view_parts voxel voxel_blocks weights_transfer)
 list(TRANSFORM THREAD_TESTS PREPEND test_)
-set_tests_properties(${THREAD_TESTS} PROPERTIES LABELS threads)
+set_property(TEST ${THREAD_TESTS} APPEND PROPERTY LABELS threads)
 add_custom_target(thread_tests DEPENDS ${THREAD_TESTS})
+# The longest ones begin first, so that none of them is left to run alone at the end.
+set_tests_properties(test_group test_failing test_budget test_decompose_given test_decompose_kinds test_decompose_reduce test_decompose_quality
+    test_decompose_sma test_decompose_corrected test_jiggle test_jiggle_bake test_repeat PROPERTIES COST 50)
 if(TARGET test_rig_measures)
     target_link_libraries(test_rig_measures PRIVATE pelt_bench)
 endif()
