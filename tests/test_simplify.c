@@ -613,7 +613,7 @@ int main(void) {
         cmocka_unit_test(stays_closed),
         cmocka_unit_test(turns_nothing),
         cmocka_unit_test(moving_turns_nothing),
-        cmocka_unit_test(poses_pay),
+        test_long(poses_pay),
         cmocka_unit_test(horse),
         cmocka_unit_test(levels_descend),
         cmocka_unit_test(error_ends_it),
