@@ -229,20 +229,25 @@ typedef struct target {
     const char *influences_reason;
     uint32_t played; /* bones per vertex that may be written without a warning */
     uint32_t file;   /* pelt_file_target: axes, unit, root and frame rate of FBX files */
+    bool plain;      /* it does not read compressed glTF files, or that is not known */
 } target;
 /* How verbs write rigs. */
 typedef struct rig_settings {
     uint32_t target; /* index among the choices of --target */
+    bool plain;      /* glTF: plain arrays */
     bool sparse;     /* verbs that add morph targets */
 } rig_settings;
-/* --target, for every verb that writes rigs; --sparse, for those that add morph targets. */
+/* --target and --plain, for every verb that writes rigs; --sparse, for those that add morph targets. */
 const pelt_option_table *target_table(void);
 const pelt_option_table *sparse_table(void);
 const target *target_of(const rig_settings *settings);
 /* What these settings say about a file. */
 void rig_save(const rig_settings *settings, pelt_save_desc *save);
-/* For verbs that keep skins: reports a usage error for --target where the output is no .fbx. */
+/* For verbs that keep skins: reports a usage error for --target and --plain where they have no effect on the output. */
 exit_code target_check(const cli_session *session, const char *path);
+/* Reports a usage error for an option that compresses glTF files (NULL: none is given) with --plain, or with a target that
+ * cannot read them. */
+exit_code compress_check(const cli_session *session, const rig_settings *settings, const char *option);
 /* Limits bones per vertex to those of the target, and says so. */
 void target_limit(const cli_session *session, const rig_settings *settings, uint32_t *influences);
 

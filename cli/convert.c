@@ -165,6 +165,8 @@ static exit_code run(cli_session *session, const void *given, const char *const 
         code = options_check(session, rules, COUNT(rules));
     if (code == EXIT_DONE)
         code = target_check(session, path);
+    if (code == EXIT_DONE)
+        code = compress_check(session, &settings->written, settings->compress ? "compress" : NULL);
     if (code != EXIT_DONE)
         return code;
     double start = px_seconds();
@@ -188,6 +190,7 @@ static const example examples[] = {
     {"pelt convert 'frames/f_%04d.obj' --fps 24 horse.pc2", "convert a sequence to a cache"},
     {"pelt convert horse.glb --order skin fast.glb", "sort vertices by bones for faster skinning"},
     {"pelt convert horse.glb --compress small.glb", "a file of a third of the size; vertices move by 0.01 % at most"},
+    {"pelt convert small.glb --plain plain.glb", "plain arrays again, for programs that read no compressed files"},
     {"pelt convert horse.glb --target unreal horse.fbx", "an FBX file with the axes, unit and frame rate of Unreal"},
     {"pelt convert horse.obj horse.pc2 horse.mdd", "convert a cache to another format"},
     {"pelt convert horse.glb horse.obj", "write the rest pose as a mesh"},

@@ -228,6 +228,9 @@ static exit_code check_options(const cli_session *session, const decompose_setti
         {budget, "checkpoint", "with --budget and --max-error, which decompose several times"},
     };
     exit_code code = options_check(session, rules, COUNT(rules));
+    const char *packed = s->compress ? "compress" : s->max_error ? "max-error" : s->budget ? "budget" : NULL;
+    if (code == EXIT_DONE)
+        code = compress_check(session, &s->written, packed);
     return code == EXIT_DONE ? budget_check(session, s) : code;
 }
 

@@ -181,6 +181,9 @@ typedef struct pelt_save_desc {
     /* compress: distance by which a vertex may move, at rest and at keys, as a fraction of the size, 1e-7 to 0.1; default
      * 1e-4. Where rounding exceeds it, numbers are stored more finely. */
     double compress_error;
+    /* Write plain arrays (glTF), which every program reads: data of the source with EXT_meshopt_compression or
+     * KHR_mesh_quantization is decoded. Default false: unchanged data stays as it is. `compress` has precedence. */
+    bool plain;
     uint32_t target; /* pelt_file_target: program that the file is made for (FBX); default any */
     bool keep_order; /* compress: do not sort triangles and vertices; larger files; default false */
     /* compress: receives what changed; with several models the last. NULL (default) */

@@ -220,6 +220,7 @@ class Model:
         normals: ArrayLike | None = None,
         compress: bool | None = None,
         compress_error: float | None = None,
+        plain: bool | None = None,
         target: Literal['any', 'unreal', 'unity', 'maya'] | None = None,
         keep_order: bool | None = None,
     ) -> None: ...

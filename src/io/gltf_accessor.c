@@ -90,7 +90,7 @@ static pelt_result decode_view(px_gltf *doc, uint32_t index, const px_json *json
 
 static pelt_result get_view(px_gltf *doc, uint32_t index, view *out) {
     const px_json *json = doc->views.items[index];
-    const px_json *packed = px_json_get(px_json_get(json, "extensions"), "EXT_meshopt_compression");
+    const px_json *packed = px_gltf_compressed(json);
     if (packed)
         return decode_view(doc, index, packed, out);
     PX_TRY(get_span(doc, json, "view", index, out));

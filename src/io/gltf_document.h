@@ -139,6 +139,11 @@ enum {
 uint32_t px_gltf_component_size(px_gltf_component component);
 /* Sets width, component and size from an accessor's JSON; width or size is 0 when its type is unknown. */
 void px_gltf_get_shape(const px_json *json, px_gltf_accessor *a);
+#define PX_GLTF_MESHOPT "EXT_meshopt_compression"
+/* The object of a view that says how it is compressed, or NULL. */
+static inline px_json *px_gltf_compressed(const px_json *view) {
+    return px_json_get(px_json_get(view, "extensions"), PX_GLTF_MESHOPT);
+}
 /* The bytes of a buffer view, decoded if it is compressed. */
 pelt_result px_gltf_view_bytes(px_gltf *doc, uint32_t view, const uint8_t **data, size_t *size);
 /* Like px_gltf_accessor_get, but reads only the accessor's JSON, not its bytes. */
@@ -226,6 +231,7 @@ typedef struct px_gltf_writer {
     px_layers layers;    /* without a source: further texture coordinates and colours of a file of another format */
     const float *lookup; /* [vertex][2] a second set of texture coordinates; NULL: none */
     bool ordered;        /* sort the vertices by their bones */
+    bool plain;          /* nothing stays compressed or quantised */
     bool mended;         /* accessors of the source were replaced although the model did not change */
     bool failed;         /* out of memory */
     px_json *root;       /* the new document */
@@ -304,6 +310,7 @@ px_json *px_gltf_extras(px_gltf_writer *w, const char *key, bool wanted, const c
 void px_gltf_put_transfer(px_gltf_writer *w, uint32_t part, float *scratch); /* gltf_light.c */
 pelt_result px_gltf_emit_light(px_gltf_writer *w);                           /* gltf_light.c */
 pelt_result px_gltf_mend(px_gltf_writer *w);  /* gltf_mend.c: corrects errors of the source */
+pelt_result px_gltf_plain(px_gltf_writer *w); /* gltf_plain.c: decodes what the source compressed or quantised */
 pelt_result px_gltf_order(px_gltf_writer *w); /* gltf_order.c: sorts vertices by their bones */
 /* gltf_material.c: fills a new material from the one with this name of a file of another format. */
 void px_gltf_fill_material(px_gltf_writer *w, px_json *material, const char *name);

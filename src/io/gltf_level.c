@@ -152,6 +152,7 @@ pelt_result px_gltf_add_level(px_gltf_writer *w, const pelt_model *model, uint32
                             .arena = w->arena,
                             .weights = w->weights,
                             .ordered = w->ordered,
+                            .plain = w->plain,
                             .sparse = w->sparse,
                             .data = {.context = w->context},
                             .zeros = {.context = w->context}};

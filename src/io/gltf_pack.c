@@ -87,14 +87,10 @@ static void visit_views(const visitor *v) {
         visit(v, px_json_get(image, "bufferView"));
 }
 
-static px_json *compressed_of(const px_json *view) {
-    return px_json_get(px_json_get(view, "extensions"), "EXT_meshopt_compression");
-}
-
 static void visit_buffers(const visitor *v) {
     for (px_json *view = first_of(v->w->views); view; view = view->next) {
         visit(v, px_json_get(view, "buffer"));
-        visit(v, px_json_get(compressed_of(view), "buffer"));
+        visit(v, px_json_get(px_gltf_compressed(view), "buffer"));
     }
 }
 
@@ -175,10 +171,10 @@ static pelt_result drop(px_gltf_writer *w) {
     PX_TRY(drop_unused(w, w->accessors, visit_accessors));
     PX_TRY(drop_unused(w, w->views, visit_views));
     for (px_json *view = w->views->first; view; view = view->next)
-        if (compressed_of(view))
+        if (px_gltf_compressed(view))
             return PELT_OK;
-    px_gltf_remove_name(w->root, "extensionsUsed", "EXT_meshopt_compression");
-    px_gltf_remove_name(w->root, "extensionsRequired", "EXT_meshopt_compression");
+    px_gltf_remove_name(w->root, "extensionsUsed", PX_GLTF_MESHOPT);
+    px_gltf_remove_name(w->root, "extensionsRequired", PX_GLTF_MESHOPT);
     return PELT_OK;
 }
 
@@ -229,7 +225,7 @@ static pelt_result find_used(packer *p) {
     size_t count = 0, kept = 0;
     for (const px_json *view = p->w->views->first; view; view = view->next) {
         count += span_of(p, view, &p->segments[count]);
-        count += span_of(p, compressed_of(view), &p->segments[count]);
+        count += span_of(p, px_gltf_compressed(view), &p->segments[count]);
     }
     for (size_t s = 0; s < count; s++)
         p->segments[s].start &= ~(size_t)3;
@@ -300,7 +296,7 @@ static pelt_result make_buffers(packer *p, bool dropping, px_gltf_layout *layout
         px_gltf_put(w, merged, "byteLength", px_json_new_uint(w->arena, layout->size));
     visit_buffers(&(visitor){w, mark, NULL, used, p->buffer_count});
     for (uint32_t b = 0; b < old->count; b++)
-        if (!w->source->buffers[b].data && (used[b] || !dropping)) {
+        if (!w->source->buffers[b].data && (used[b] || !(dropping || w->plain))) {
             map[b] = buffers->count;
             px_gltf_push(w, buffers, px_json_copy(w->arena, old->items[b]));
         }
@@ -309,7 +305,7 @@ static pelt_result make_buffers(packer *p, bool dropping, px_gltf_layout *layout
         px_json *fallback = px_gltf_push(w, buffers, px_json_object(w->arena));
         px_gltf_put(w, fallback, "byteLength", px_json_new_uint(w->arena, w->fallback_size));
         px_json *extension = px_gltf_member(w, px_gltf_member(w, fallback, "extensions", PX_JSON_OBJECT),
-                                            "EXT_meshopt_compression", PX_JSON_OBJECT);
+                                            PX_GLTF_MESHOPT, PX_JSON_OBJECT);
         px_gltf_put(w, extension, "fallback", px_json_new_bool(w->arena, true));
     }
     visit_buffers(&(visitor){w, renumber, map, NULL, p->buffer_count});
@@ -349,7 +345,7 @@ pelt_result px_gltf_pack(px_gltf_writer *w, px_gltf_layout *layout) {
     }
     for (px_json *view = w->views->first; view; view = view->next) {
         move_view(&p, view);
-        move_view(&p, compressed_of(view));
+        move_view(&p, px_gltf_compressed(view));
     }
     PX_TRY(make_buffers(&p, dropping, layout));
     remove_empty(w);

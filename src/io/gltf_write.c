@@ -241,6 +241,8 @@ pelt_result px_gltf_make(px_gltf_writer *w) {
     if (w->changed & PELT_CHANGED_COLORS)
         PX_TRY(px_gltf_emit_light(w));
     PX_TRY(px_gltf_mend(w));
+    if (w->plain)
+        PX_TRY(px_gltf_plain(w));
     if (w->ordered)
         PX_TRY(px_gltf_order(w));
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
@@ -417,6 +419,7 @@ pelt_result px_gltf_write(const px_write *write) {
     w.weights = (pelt_weight_format)write->desc->weights;
     w.ordered = write->desc->order == PELT_ORDER_SKIN;
     w.sparse = write->desc->sparse;
+    w.plain = write->desc->plain && !write->precision;
     w.lookup = write->lookup;
     if (!(w.arena = px_arena_create(write->context)))
         return PELT_ERROR_MEMORY;

@@ -34,6 +34,8 @@ static const pelt_option options[] = {
      "compress with EXT_meshopt_compression (glTF): far smaller; Blender 3.4 does not read it"},
     {"compress-error", 0, PELT_OPTION_REAL, FIELD(compress_error), "0.0001", 1e-7, 0.1, NULL, "X",
      "distance by which a vertex may move when compressed, as a fraction of the size"},
+    {"plain", 0, PELT_OPTION_FLAG, FIELD(plain), NULL, 0, 0, NULL, NULL,
+     "write plain arrays (glTF): what the source compressed or quantised is decoded"},
     {"target", 0, PELT_OPTION_CHOICE, FIELD(target), "any", 0, 0, "any|unreal|unity|maya", NULL,
      "program that the file is made for (FBX): its axes, unit, root and frame rate"},
     {"keep-order", 0, PELT_OPTION_FLAG, FIELD(keep_order), NULL, 0, 0, NULL, NULL,

@@ -1,8 +1,9 @@
 // compress.mjs PELT PELT-SCENES TOOL_POSE: `pelt convert --compress` of scenes and of every real character. The validator finds
 // no error and no warning that the source did not have; three, with its own decoder, shows the vertices that Pelt reads, and
-// as three shows the source they lie within the bound of what Pelt says.
+// as three shows the source they lie within the bound of what Pelt says. From the compressed file `--plain` makes one without
+// extensions that has the same vertices.
 import { execFileSync } from "node:child_process";
-import { statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { complaints, validate } from "./gltf_check.mjs";
 import { diagonal, largestDistance, ours } from "./positions.mjs";
@@ -39,6 +40,13 @@ async function check(source, name) {
     const moved = Math.max(...rest.map((axis, a) => axis.reduce((most, value, i) => Math.max(most, Math.abs(value - packed[a][i])), 0)));
     if (!(moved / size <= 2 * BOUND)) problems.push(`three shows the rest pose ${(moved / size).toExponential(2)} of the size away`);
     if (statSync(source).size > 20000 && statSync(file).size >= statSync(source).size) problems.push("it is not smaller");
+    const plain = path.join(folder, "plain.glb");
+    execFileSync(pelt, ["convert", "-q", file, plain, "--plain"], { stdio: "pipe" });
+    problems.push(...complaints(await validate(source), await validate(plain)).map((problem) => `plain: ${problem}`));
+    const left = /EXT_meshopt_compression|KHR_mesh_quantization/.exec(readFileSync(plain).toString("latin1"));
+    if (left) problems.push(`plain: has ${left[0]}`);
+    const shown = await load(plain);
+    if (largestDistance(worldPositions(shown, drawn(shown)), theirs[0]) > 0) problems.push("plain: vertices moved");
     for (const problem of problems) console.log(`${name}: ${problem}`);
     return problems.length === 0;
 }
