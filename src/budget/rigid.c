@@ -18,7 +18,8 @@
 #include <pelt/run.h>
 
 #define FLOOR    1e-3 /* weight of the mean square: keeps the problem regular */
-#define CG_STEPS 10
+#define CG_STEPS 5
+#define CG_END   1e-4 /* of the first preconditioned square of the gradient */
 #define K        PX_RIGID_INFLUENCES
 
 /* ---- Small linear systems --------------------------------------------------------------------------------- */
@@ -185,19 +186,22 @@ pelt_result px_rigid_read(const px_rigid *base, px_arena *arena, const pelt_mode
 
 typedef struct polish {
     px_rigid *r;
-    double power;       /* p */
+    int power;          /* p, even */
     double largest;     /* m */
     double *frame_most; /* [frame] */
     double *point_most; /* [point] */
 } polish;
 
-/* u of the Hessian and of the gradient for a distance. */
-static double penalty(const polish *p, double distance) {
-    return px_pow(distance / p->largest, p->power - 2);
+/* u of the Hessian and of the gradient for a squared distance. */
+static double penalty(const polish *p, double square) {
+    double ratio = square / (p->largest * p->largest), product = 1;
+    for (int left = (p->power - 2) / 2; left > 0; left /= 2, ratio *= ratio)
+        product *= left % 2 ? ratio : 1;
+    return product;
 }
 
 static double cost(const polish *p, double square) {
-    return square * (penalty(p, sqrt(square)) + FLOOR);
+    return square * (penalty(p, square) + FLOOR);
 }
 
 /* Scratch of a frame. */
@@ -284,7 +288,7 @@ static void set_up(const polish *p, frame_work *w) {
     for (size_t i = 0; i < r->point_count; i++) {
         double *d = w->directions + 3 * i, *u = w->strengths + 2 * i, turn[3];
         const double *e = w->residuals + 3 * i;
-        double distance = px_length3(e), pull = penalty(p, distance);
+        double square = px_dot3d(e, e), distance = sqrt(square), pull = penalty(p, square);
         for (size_t c = 0; c < 3; c++)
             d[c] = distance > 0 ? e[c] / distance : 0;
         u[0] = pull + FLOOR;
@@ -363,7 +367,7 @@ static void find_step(const polish *p, frame_work *w) {
     precondition(w, p->r->bone_count, w->rest, w->solved);
     memcpy(w->search, w->solved, n * sizeof *w->search);
     double now = dot(n, w->rest, w->solved), first = now;
-    for (int step = 0; step < CG_STEPS && now > 1e-6 * first && now > 0; step++) {
+    for (int step = 0; step < CG_STEPS && now > CG_END * first && now > 0; step++) {
         apply_hessian(p, w, w->search, w->image);
         double curve = dot(n, w->search, w->image);
         if (!(curve > 0))
@@ -496,8 +500,8 @@ static bool point_step(const polish *p, size_t i, const double *rest, const doub
             for (size_t c = 0; c < 3; c++)
                 columns[s][c] = places[used[s - 3]][c] - places[held][c];
         const double *e = residuals + 3 * k;
-        double distance = px_length3(e), pull = penalty(p, distance), u = pull + FLOOR;
-        double v = distance > 0 ? (p->power - 2) * pull / (distance * distance) : 0;
+        double square = px_dot3d(e, e), pull = penalty(p, square), u = pull + FLOOR;
+        double v = square > 0 ? (p->power - 2) * pull / square : 0;
         for (size_t s = 0; s < n; s++) {
             double along = px_dot3d(columns[s], e);
             b[s] += u * along;
@@ -585,7 +589,11 @@ static double largest_of(const double *squares, size_t count) {
     return px_fmax(sqrt(most), 1e-12);
 }
 
-pelt_result px_rigid_polish(px_rigid *r, uint32_t rounds) {
+/* A fit ends where its distance after a round exceeds the bound by this factor: the rounds after it lower the distance to 0.40 of the first
+ * one at best, 0.56 of the second, 0.74, 0.80 and 0.9 (horse, cow and samba, 8 to 128 bones). */
+static const double hopeless[] = {2.6, 1.9, 1.4, 1.3, 1.15}, usual[] = {0.5, 0.62, 0.78, 0.87, 0.95};
+
+pelt_result px_rigid_polish(px_rigid *r, uint32_t rounds, double bound) {
     polish p = {.r = r, .power = 2, .largest = 1};
     p.frame_most = PX_NEW(r->arena, double, r->frame_count);
     p.point_most = PX_NEW(r->arena, double, r->point_count);
@@ -595,9 +603,14 @@ pelt_result px_rigid_polish(px_rigid *r, uint32_t rounds) {
         p.power = round == 0 ? 4 : round == 1 ? 6 : round < 4 ? 10 : 16;
         PX_TRY(px_parallel(r->context, NULL, r->point_count, 64, polish_points, &p));
         p.largest = largest_of(p.point_most, r->point_count);
-        r->distance = p.largest;
-        if (round < rounds)
-            PX_TRY(px_parallel(r->context, NULL, r->frame_count, 1, polish_frames, &p));
+        r->distance = r->expected = p.largest;
+        if (round < rounds && round < PX_COUNT(hopeless) && r->distance > hopeless[round] * bound) {
+            r->expected *= usual[round];
+            break;
+        }
+        if (round == rounds)
+            break;
+        PX_TRY(px_parallel(r->context, NULL, r->frame_count, 1, polish_frames, &p));
     }
     return PELT_OK;
 }

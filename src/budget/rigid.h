@@ -20,6 +20,7 @@ typedef struct px_rigid {
     double *pivots;        /* [bone][3] g */
     double *poses;         /* [frame][bone][12] R, row-major, then t */
     double distance;       /* largest distance after px_rigid_polish */
+    double expected;       /* the same, or what it would have been after all rounds */
 } px_rigid;
 
 /* Reads the clips of a model with its weld: targets and order. */
@@ -29,8 +30,8 @@ pelt_result px_rigid_begin(pelt_context *context, px_arena *arena, const pelt_mo
 pelt_result px_rigid_read(const px_rigid *base, px_arena *arena, const pelt_model *model, const uint32_t *motions,
                           px_rigid *out);
 /* Minimises the largest distance: Newton steps on the p-norm of all distances, p rising, in turn for transforms and for
- * rest positions with weights. */
-pelt_result px_rigid_polish(px_rigid *r, uint32_t rounds);
+ * rest positions with weights. Ends early where the distance will not fall below `bound`. */
+pelt_result px_rigid_polish(px_rigid *r, uint32_t rounds, double bound);
 /* Writes skeleton, motions, skin and rest positions to a model borrowed from the one that was read. */
 pelt_result px_rigid_write(const px_rigid *r, pelt_model *model, const uint32_t *motions);
 /* Writes rest positions and weights only. */
