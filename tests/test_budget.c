@@ -2,7 +2,7 @@
  * on threads; what cannot be kept is said; sizes of other representations keep the error. */
 #include "support.h"
 
-#include "budget/rigid.h"
+#include "budget/tight.h"
 #include "core/core.h"
 #include "gltf_written.h"
 #include "io/meshopt.h"
@@ -101,36 +101,34 @@ static void keeps_error(void **state) {
 
 /* Bones fitted to the largest distance have a smaller one than those of least squares; vertices chosen for the encoder keep the
  * bound and are on their grid. */
-static void fits_largest_distance(void **state) {
-    (void)state;
+static void check_fit(uint32_t transforms) {
     subject s;
     pelt_decompose_report report;
     pelt_model *solution;
-    px_rigid clips, fit;
+    px_tight clips, fit;
     double distance;
-    if (!px_meshopt_encodes())
-        skip();
     begin(&s, 2);
     s.bones.bones = 12;
-    s.bones.transforms = PELT_TRANSFORMS_RIGID;
+    s.bones.transforms = transforms;
     s.bones.key_tolerance = 0;
     px_arena *arena = px_arena_create(s.context);
     test_ok(&s.test, pelt_model_weld(s.context, s.model));
-    test_ok(&s.test, px_rigid_begin(s.context, arena, s.model, &clips));
+    test_ok(&s.test, px_tight_begin(s.context, arena, s.model, &clips));
     test_ok(&s.test, pelt_model_borrow(s.context, s.model, &solution));
     test_ok(&s.test, pelt_decompose(s.context, solution, &s.bones, &report));
-    test_ok(&s.test, px_rigid_read(&clips, arena, solution, report.motions, &fit));
+    test_ok(&s.test, px_tight_read(&clips, arena, solution, report.motions, &fit));
+    assert_true(fit.affine == (transforms == PELT_TRANSFORMS_AFFINE));
     pelt_clip played;
     pelt_difference before, after;
     const pelt_clip *clip = &s.model->clips[0];
     test_ok(&s.test, pelt_clip_from_motion_at(s.context, solution, &solution->motions[report.motions[0]], clip->times,
                                               clip->frame_count, PELT_SKINNING_LINEAR, &played));
     test_ok(&s.test, pelt_compare_clips(s.context, clip, &played, NULL, &before, NULL));
-    test_ok(&s.test, px_rigid_polish(&fit, 5, 1e-3 * before.error_max_units)); /* out of reach: it ends early */
+    test_ok(&s.test, px_tight_polish(&fit, 5, 1e-3 * before.error_max_units)); /* out of reach: it ends early */
     assert_true(fit.expected < fit.distance);
-    test_ok(&s.test, px_rigid_polish(&fit, 5, before.error_max_units));
+    test_ok(&s.test, px_tight_polish(&fit, 5, before.error_max_units));
     assert_true(fit.distance < 0.9 * before.error_max_units && fit.expected == fit.distance);
-    test_ok(&s.test, px_rigid_write(&fit, solution, report.motions));
+    test_ok(&s.test, px_tight_write(&fit, solution, report.motions));
     test_ok(&s.test, pelt_clip_from_motion_at(s.context, solution, &solution->motions[report.motions[0]], clip->times,
                                               clip->frame_count, PELT_SKINNING_LINEAR, &played));
     test_ok(&s.test, pelt_compare_clips(s.context, clip, &played, NULL, &after, NULL));
@@ -138,7 +136,7 @@ static void fits_largest_distance(void **state) {
 
     px_vertex_grid grid = {.exponent = (int)floor(log2(0.2 * fit.distance)), .weight_bits = 8};
     grid.bound = 1.5 * fit.distance;
-    test_ok(&s.test, px_rigid_vertices(&fit, s.model, solution, &grid, &distance));
+    test_ok(&s.test, px_tight_vertices(&fit, s.model, solution, &grid, &distance));
     assert_true(distance <= grid.bound);
     for (size_t i = 0; i < fit.point_count; i++) {
         double sum = 0;
@@ -146,15 +144,15 @@ static void fits_largest_distance(void **state) {
             double place = ldexp((double)fit.rest[3 * i + x], -grid.exponent);
             assert_true(place == nearbyint(place));
         }
-        for (size_t a = 0; a < PX_RIGID_INFLUENCES; a++) {
-            double weight = ldexp((double)fit.weights[PX_RIGID_INFLUENCES * i + a], grid.weight_bits);
+        for (size_t a = 0; a < PX_TIGHT_INFLUENCES; a++) {
+            double weight = ldexp((double)fit.weights[PX_TIGHT_INFLUENCES * i + a], grid.weight_bits);
             assert_true(weight == nearbyint(weight) && weight >= 0);
-            assert_true(fit.bones[PX_RIGID_INFLUENCES * i + a] < fit.bone_count);
-            sum += (double)fit.weights[PX_RIGID_INFLUENCES * i + a];
+            assert_true(fit.bones[PX_TIGHT_INFLUENCES * i + a] < fit.bone_count);
+            sum += (double)fit.weights[PX_TIGHT_INFLUENCES * i + a];
         }
         assert_true(sum == 1);
     }
-    test_ok(&s.test, px_rigid_write_vertices(&fit, solution));
+    test_ok(&s.test, px_tight_write_vertices(&fit, solution));
     test_ok(&s.test, pelt_model_validate(s.context, solution));
     test_ok(&s.test, pelt_clip_from_motion_at(s.context, solution, &solution->motions[report.motions[0]], clip->times,
                                               clip->frame_count, PELT_SKINNING_LINEAR, &played));
@@ -163,6 +161,14 @@ static void fits_largest_distance(void **state) {
     px_arena_destroy(arena);
     pelt_model_destroy(solution);
     end(&s);
+}
+
+static void fits_largest_distance(void **state) {
+    (void)state;
+    if (!px_meshopt_encodes())
+        skip();
+    check_fit(PELT_TRANSFORMS_RIGID);
+    check_fit(PELT_TRANSFORMS_AFFINE);
 }
 
 /* Files of a given error have normals where the source has some, and only there. */
@@ -189,30 +195,39 @@ static void keeps_normals(void **state) {
     }
 }
 
-static void keeps_limits(void **state) {
-    (void)state;
+static void check_limits(size_t limit) {
     subject s;
     size_t bytes;
     pelt_model *file;
-    if (!px_meshopt_encodes())
-        skip();
     begin(&s, 2);
     s.desc.bones = 8;
     s.desc.influences = 3;
     s.desc.morphs = 2;
-    s.desc.bytes = 9000;
+    s.desc.bytes = limit;
     run(&s);
     pelt_difference d = measure(&s, &bytes, &file);
     assert_true(s.report.met);
-    assert_true(bytes <= 9000);
+    assert_true(bytes <= limit);
     assert_int_equal(bytes, s.report.chosen.bytes);
     assert_true(file->skin.bone_count <= 8 && file->skin.influence_count <= 3 && file->morphs.morph_count <= 2);
     assert_true(fabs(d.error_rms - s.report.chosen.error_rms) < 1e-3 * d.error_rms);
     for (uint32_t t = 0; t < s.report.trial_count; t++)
-        if (s.report.trials[t].bytes <= 9000)
+        if (s.report.trials[t].bytes <= limit)
             assert_true(s.report.trials[t].error_rms >= s.report.chosen.error_rms);
+    if (limit > 1000000) { /* all that may be used fits: nothing else is tried */
+        assert_int_equal(s.report.trial_count, 1);
+        assert_true(file->skin.bone_count == 8 && file->morphs.morph_count > 0);
+    }
     pelt_model_destroy(file);
     end(&s);
+}
+
+static void keeps_limits(void **state) {
+    (void)state;
+    if (!px_meshopt_encodes())
+        skip();
+    check_limits(9000);
+    check_limits(2000000);
 }
 
 static void says_what_is_missed(void **state) {

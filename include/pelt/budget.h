@@ -16,7 +16,9 @@ typedef struct pelt_budget_desc {
     uint32_t cookie;     /* set by pelt_budget_desc_default; do not change */
     uint32_t bones;      /* at most, 1 to 4000; default 128 */
     uint32_t influences; /* bones per vertex at most, 1 to 8; default 4 */
-    uint32_t morphs;     /* corrective morph targets at most, 0 to 100; default 0 */
+    /* corrective morph targets in the file at most, 0 to 100; default 0. One holds the offset of weights that would be
+     * negative, so 1 is as good as 0 */
+    uint32_t morphs;
     size_t bytes;        /* of the file at most; default 0: no limit */
     /* more than 0: the smallest file in which no vertex is farther from its place in any frame, object units;
      * `bytes` must be 0 then. Default 0: the smallest E_rms within the budget */
@@ -33,7 +35,7 @@ PELT_EXPERIMENTAL PELT_API pelt_budget_desc pelt_budget_desc_default(void);
 typedef struct pelt_budget_trial {
     uint32_t bones;         /* number of bones */
     uint32_t transforms;    /* pelt_transforms */
-    uint32_t morphs;        /* morph targets */
+    uint32_t morphs;        /* morph targets at most */
     uint32_t key_count;     /* frames that have keys, over all motions */
     double error_rms;       /* E_rms of the file; of exact numbers where `bytes` is 0 */
     double error_max_units; /* largest distance of a vertex, object units; likewise */

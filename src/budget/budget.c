@@ -1,5 +1,5 @@
 /* Decomposition within a budget: what is asked for and what is given back; search.c looks for the best file. The animation is reduced once.
- * With desc.smallest rigid bones come first (rigid_search.c), and where none keep the error, other kinds follow. */
+ * With desc.smallest, bones fitted to the largest distance come first (tight_search.c); where none keep the error, others follow. */
 #include "budget/search.h"
 #include "io/meshopt.h"
 

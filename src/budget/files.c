@@ -172,6 +172,7 @@ pelt_result px_budget_try_file(px_budget *b, const pelt_model *candidate, pelt_b
     for (size_t g = 0; most == 0 && !met && g < PX_COUNT(growth); g++) {
         PX_TRY(round_within(b, &write, growth[g] * exact, &precision, &trial));
         met = b->desc.bytes == 0 || trial.bytes <= b->desc.bytes;
+        b->roomy |= met && g == 0;
     }
     px_budget_record(b, &trial);
     *better = trial.bytes > 0 && px_budget_is_better(b, &trial, met);

@@ -81,6 +81,7 @@ static pelt_result try_bones(px_budget *b, uint32_t transforms, uint32_t bones, 
     pelt_decompose_corrected_desc corrected = pelt_decompose_corrected_desc_default();
     pelt_decompose_corrected_report report;
     pelt_model *base;
+    morphs = morphs > 1 ? morphs : 0;             /* one target holds the offset of weights that would be negative */
     for (uint32_t n = 0; n < b->trial_count; n++) /* tried before */
         if (b->trials[n].transforms == transforms && b->trials[n].bones == bones && b->trials[n].morphs == morphs) {
             *first = b->trials[n];
@@ -88,7 +89,7 @@ static pelt_result try_bones(px_budget *b, uint32_t transforms, uint32_t bones, 
         }
     desc.bones = bones;
     desc.transforms = transforms;
-    corrected.corrections = morphs;
+    corrected.corrections = morphs > 0 ? morphs - 1 : 0;
     corrected.rounds = SEARCH_ROUNDS;
     uint32_t number = b->trial_count;
     PX_TRY(pelt_model_borrow(b->context, b->model, &base));
@@ -160,7 +161,8 @@ static pelt_result refine(px_budget *b) {
     return PELT_OK;
 }
 
-/* The smallest error within the bytes: from the most bones downwards, until files fit and the error rises twice. */
+/* The smallest error within the bytes: from the most bones downwards, until files fit with fine numbers, or fit and the
+ * error rises twice. */
 static pelt_result search_error(px_budget *b, uint32_t transforms, uint32_t morphs) {
     uint32_t ladder[PX_LADDER_MAX], count = px_budget_ladder(b, ladder), worse = 0;
     double least = INFINITY;
@@ -168,12 +170,13 @@ static pelt_result search_error(px_budget *b, uint32_t transforms, uint32_t morp
         pelt_budget_trial trial;
         uint32_t first = b->trial_count;
         double error = INFINITY;
+        b->roomy = false;
         PX_TRY(try_bones(b, transforms, ladder[n], morphs, &trial));
-        for (uint32_t t = first; t < b->trial_count; t++)
-            if (b->trials[t].bytes <= b->desc.bytes || b->desc.bytes == 0)
-                error = px_fmin(error, b->trials[t].error_rms);
-        if (b->desc.bytes == 0)
+        if (b->roomy)
             break;
+        for (uint32_t t = first; t < b->trial_count; t++)
+            if (b->trials[t].bytes <= b->desc.bytes)
+                error = px_fmin(error, b->trials[t].error_rms);
         worse += least < INFINITY && error >= least;
         least = px_fmin(least, error);
     }
@@ -181,11 +184,11 @@ static pelt_result search_error(px_budget *b, uint32_t transforms, uint32_t morp
 }
 
 pelt_result px_budget_search(px_budget *b) {
-    uint32_t given = b->bones.transforms;
-    bool fits = (uint64_t)b->model->mesh.weld.count * b->frame_count <= PX_RIGID_NUMBER_MAX;
-    fits = fits && !b->bones.hierarchy && (given == PELT_TRANSFORMS_RIGID || !b->desc.one_kind);
+    uint32_t given = b->bones.transforms, ladder[PX_LADDER_MAX], count = px_budget_ladder(b, ladder);
+    bool fits = (uint64_t)b->model->mesh.weld.count * b->frame_count <= PX_TIGHT_NUMBER_MAX;
+    fits = fits && !b->bones.hierarchy;
     if (b->desc.max_error > 0 && b->desc.smallest && fits) {
-        PX_TRY(px_budget_search_rigid(b));
+        PX_TRY(px_budget_search_tight(b));
         if (b->best)
             return PELT_OK;
     }
@@ -197,16 +200,16 @@ pelt_result px_budget_search(px_budget *b) {
             continue;
         }
         PX_TRY(search_error(b, transforms, b->desc.morphs));
-        if (b->desc.bytes > 0 && b->desc.morphs > 3)
+        if (b->roomy && b->best_trial.bones == ladder[count - 1]) /* all that may be used fits */
+            return PELT_OK;
+        if (b->desc.morphs > 3)
             PX_TRY(search_error(b, transforms, b->desc.morphs / 2));
-        if (b->desc.bytes > 0 && b->desc.morphs > 0)
+        if (b->desc.morphs > 0)
             PX_TRY(search_error(b, transforms, 0));
     }
-    if (b->desc.max_error > 0 || b->desc.bytes > 0)
-        PX_TRY(refine(b));
+    PX_TRY(refine(b));
     if (b->best)
         return PELT_OK;
-    uint32_t ladder[PX_LADDER_MAX], count = px_budget_ladder(b, ladder);
     pelt_budget_trial trial;
     b->closest = true;
     b->trial_count = 0; /* so that it is tried again */

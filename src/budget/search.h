@@ -32,6 +32,7 @@ typedef struct px_budget {
     px_precision best_precision;
     pelt_budget_trial best_trial;
     bool met;
+    bool roomy;   /* without max_error: a file of a solution was within the bytes without coarse numbers */
     bool closest; /* no trial kept max_error: write one that exceeds it */
     /* the candidate at hand */
     uint32_t *points; /* [vertex of its file] point; NULL: i */
@@ -67,11 +68,11 @@ void px_budget_keep(px_budget *b, pelt_model *candidate, pelt_model *base);
 /* Finds the best file within the budget. */
 pelt_result px_budget_search(px_budget *b);
 
-/* ---- Rigid bones (rigid_search.c) ------------------------------------------------------------------------- */
+/* ---- Bones fitted to the largest distance (tight_search.c) ------------------------------------------------ */
 
-/* Points times frames that fits of rigid bones hold in memory. */
-#define PX_RIGID_NUMBER_MAX (1u << 26)
-/* The smallest file of rigid bones that keeps max_error; b->best stays NULL where there is none. */
-pelt_result px_budget_search_rigid(px_budget *b);
+/* Points times frames that these fits hold in memory. */
+#define PX_TIGHT_NUMBER_MAX (1u << 26)
+/* The smallest file of rigid or affine bones that keeps max_error; b->best stays NULL where there is none. */
+pelt_result px_budget_search_tight(px_budget *b);
 
 #endif

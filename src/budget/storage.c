@@ -312,18 +312,33 @@ static pelt_result store_svd(storage *s, pelt_storage_size *best) {
     return PELT_OK;
 }
 
-/* Clustered PCA: for several numbers of components the fewest clusters on a ladder that keep the error, and the next. */
+/* Clustered PCA: for several numbers of components the fewest clusters on a ladder that keep the error, and those up to the
+ * fewest of the number of components before: more components need fewer clusters. */
 static pelt_result store_cpca(storage *s, pelt_storage_size *best) {
     static const uint32_t components[] = {4, 6, 8, 12, 16};
-    uint32_t most;
+    uint32_t most, ladder[16], count = 0;
+    bool kept;
     pelt_study_errors(s->study, &most);
+    for (double clusters = 2; clusters <= 512 && clusters * 4 <= s->point_count; clusters *= 1.5)
+        ladder[count++] = (uint32_t)(clusters + 0.5);
+    uint32_t fewest = count; /* index in the ladder; count: none keep the error */
     for (size_t n = 0; n < PX_COUNT(components) && components[n] < most; n++) {
-        int found = 0;
-        for (double clusters = 2; clusters <= 512 && clusters * 4 <= s->point_count && found < 2; clusters *= 1.5) {
-            bool kept;
-            PX_TRY(try_components(s, (uint32_t)(clusters + 0.5), components[n], best, &kept));
-            found += kept;
+        if (fewest == count) {
+            for (uint32_t low = 0; low < fewest;) {
+                uint32_t middle = (low + fewest) / 2;
+                PX_TRY(try_components(s, ladder[middle], components[n], best, &kept));
+                if (kept)
+                    fewest = middle;
+                else
+                    low = middle + 1;
+            }
+            if (fewest + 1 < count)
+                PX_TRY(try_components(s, ladder[fewest + 1], components[n], best, &kept));
+            continue;
         }
+        PX_TRY(try_components(s, ladder[fewest], components[n], best, &kept));
+        for (; kept && fewest > 0; fewest -= kept)
+            PX_TRY(try_components(s, ladder[fewest - 1], components[n], best, &kept));
     }
     return PELT_OK;
 }

@@ -1,17 +1,18 @@
-/* Rigid bones fitted to the largest distance of a vertex, and vertices that encode to few bytes. */
-#ifndef PELT_BUDGET_RIGID_H
-#define PELT_BUDGET_RIGID_H
+/* Bones fitted to the largest distance of a vertex, and vertices that encode to few bytes. */
+#ifndef PELT_BUDGET_TIGHT_H
+#define PELT_BUDGET_TIGHT_H
 
 #include "core/core.h"
 
-#define PX_RIGID_INFLUENCES 4u
+#define PX_TIGHT_INFLUENCES 4u
 
-/* A skin of rigid bones under one root. Point i of frame k is Σ_j w_ij (R_jk (p_i − g_j) + t_jk). Points are the weld
+/* A skin of rigid or affine bones under one root. Point i of frame k is Σ_j w_ij (R_jk (p_i − g_j) + t_jk). Points are the weld
  * classes of the model. */
-typedef struct px_rigid {
+typedef struct px_tight {
     pelt_context *context;
     px_arena *arena;
     uint32_t point_count, frame_count, bone_count;
+    bool affine;           /* R is any matrix */
     float *targets;        /* [point][frame][3] the clips, one after another; shared by fits of one model */
     const uint32_t *order; /* [place] point: in the order in which sorted triangles use them; shared */
     float *rest;           /* [point][3] p */
@@ -19,23 +20,23 @@ typedef struct px_rigid {
     float *weights;        /* [point][4] w */
     double *pivots;        /* [bone][3] g */
     double *poses;         /* [frame][bone][12] R, row-major, then t */
-    double distance;       /* largest distance after px_rigid_polish */
+    double distance;       /* largest distance after px_tight_polish */
     double expected;       /* the same, or what it would have been after all rounds */
-} px_rigid;
+} px_tight;
 
 /* Reads the clips of a model with its weld: targets and order. */
-pelt_result px_rigid_begin(pelt_context *context, px_arena *arena, const pelt_model *model, px_rigid *base);
-/* Reads rigid bones, weights and rest positions of a decomposed model: motions [clip] are its motions by clip. Data is
+pelt_result px_tight_begin(pelt_context *context, px_arena *arena, const pelt_model *model, px_tight *base);
+/* Reads bones, weights and rest positions of a decomposed model: motions [clip] are its motions by clip. Data is
  * allocated in the arena. */
-pelt_result px_rigid_read(const px_rigid *base, px_arena *arena, const pelt_model *model, const uint32_t *motions,
-                          px_rigid *out);
+pelt_result px_tight_read(const px_tight *base, px_arena *arena, const pelt_model *model, const uint32_t *motions,
+                          px_tight *out);
 /* Minimises the largest distance: Newton steps on the p-norm of all distances, p rising, in turn for transforms and for
  * rest positions with weights. Ends early where the distance will not fall below `bound`. */
-pelt_result px_rigid_polish(px_rigid *r, uint32_t rounds, double bound);
+pelt_result px_tight_polish(px_tight *r, uint32_t rounds, double bound);
 /* Writes skeleton, motions, skin and rest positions to a model borrowed from the one that was read. */
-pelt_result px_rigid_write(const px_rigid *r, pelt_model *model, const uint32_t *motions);
+pelt_result px_tight_write(const px_tight *r, pelt_model *model, const uint32_t *motions);
 /* Writes rest positions and weights only. */
-pelt_result px_rigid_write_vertices(const px_rigid *r, pelt_model *model);
+pelt_result px_tight_write_vertices(const px_tight *r, pelt_model *model);
 
 typedef struct px_vertex_grid {
     int exponent;    /* positions are multiples of 2^exponent */
@@ -46,7 +47,7 @@ typedef struct px_vertex_grid {
 /* Chooses rest positions and weights on a grid, for the bones as they are in a file that was read back, such that points
  * keep the bound and encode to few bytes: the cheaper of several candidates, in the order of the encoder. *distance:
  * the largest. */
-pelt_result px_rigid_vertices(px_rigid *r, const pelt_model *model, const pelt_model *written,
+pelt_result px_tight_vertices(px_tight *r, const pelt_model *model, const pelt_model *written,
                               const px_vertex_grid *grid, double *distance);
 
 #endif

@@ -1,4 +1,4 @@
-/* Fit of rigid bones to the largest distance of a vertex.
+/* Fit of rigid or affine bones to the largest distance of a vertex.
  *
  * pelt_decompose minimises the mean square. A bound on the largest distance is then set by few vertices in few frames, and
  * more bones are needed than with a fit that spreads the distance evenly. From its result, minimised is
@@ -6,12 +6,13 @@
  *   Σ_ik φ(|r_ik|),  φ(d) = d^p / m^(p−2) + FLOOR · d²
  *
  * with the residuals r_ik = x_ik − Σ_j w_ij (R_jk (p_i − g_j) + t_jk) and their largest length m; p rises to 16. Newton steps
- * in turn for the transforms of each frame (conjugate gradients on all bones, preconditioned by the 6×6 block of each) and for
+ * in turn for the transforms of each frame (conjugate gradients on all bones, preconditioned by the block of each) and for
  * rest position and weights of each point. The Hessian of φ is u (I + (p − 2) r̂ r̂ᵀ) with u = (d/m)^(p−2), constants dropped.
  */
-#include "budget/rigid.h"
+#include "budget/tight.h"
 
 #include "core/math3.h"
+#include "decompose/keys.h"
 #include "io/meshopt.h"
 
 #include <math.h>
@@ -20,12 +21,12 @@
 #define FLOOR    1e-3 /* weight of the mean square: keeps the problem regular */
 #define CG_STEPS 5
 #define CG_END   1e-4 /* of the first preconditioned square of the gradient */
-#define K        PX_RIGID_INFLUENCES
+#define K        PX_TIGHT_INFLUENCES
 
 /* ---- Small linear systems --------------------------------------------------------------------------------- */
 
-/* Solves a x = b by Cholesky factorisation, in place: a [n][n] symmetric, b becomes x. False: not positive definite. */
-static bool solve_small(size_t n, double *a, double *b) {
+/* Cholesky factorisation in place: a [n][n] symmetric, its lower half becomes L. False: not positive definite. */
+static bool factor(size_t n, double *a) {
     for (size_t c = 0; c < n; c++) {
         for (size_t r = c; r < n; r++) {
             double sum = a[r * n + c];
@@ -36,17 +37,21 @@ static bool solve_small(size_t n, double *a, double *b) {
             a[r * n + c] = r == c ? sqrt(sum) : sum / a[c * n + c];
         }
     }
+    return true;
+}
+
+/* Solves L Lᵀ x = b in place. */
+static void substitute(size_t n, const double *l, double *b) {
     for (size_t r = 0; r < n; r++) {
         for (size_t e = 0; e < r; e++)
-            b[r] -= a[r * n + e] * b[e];
-        b[r] /= a[r * n + r];
+            b[r] -= l[r * n + e] * b[e];
+        b[r] /= l[r * n + r];
     }
     for (size_t r = n; r-- > 0;) {
         for (size_t e = r + 1; e < n; e++)
-            b[r] -= a[e * n + r] * b[e];
-        b[r] /= a[r * n + r];
+            b[r] -= l[e * n + r] * b[e];
+        b[r] /= l[r * n + r];
     }
-    return true;
 }
 
 /* ---- Reading ---------------------------------------------------------------------------------------------- */
@@ -82,10 +87,10 @@ static pelt_result sort_points(px_arena *arena, const pelt_model *model, uint32_
     return result;
 }
 
-pelt_result px_rigid_begin(pelt_context *context, px_arena *arena, const pelt_model *model, px_rigid *base) {
+pelt_result px_tight_begin(pelt_context *context, px_arena *arena, const pelt_model *model, px_tight *base) {
     uint32_t *order;
     const pelt_mesh *mesh = &model->mesh;
-    *base = (px_rigid){.context = context, .arena = arena, .point_count = mesh->weld.count};
+    *base = (px_tight){.context = context, .arena = arena, .point_count = mesh->weld.count};
     for (uint32_t n = 0; n < model->clip_count; n++)
         base->frame_count += model->clips[n].frame_count;
     size_t N = base->point_count, F = base->frame_count, k = 0;
@@ -106,7 +111,7 @@ pelt_result px_rigid_begin(pelt_context *context, px_arena *arena, const pelt_mo
     return PELT_OK;
 }
 
-static void read_vertices(px_rigid *r, const pelt_model *model) {
+static void read_vertices(px_tight *r, const pelt_model *model) {
     const pelt_skin *skin = &model->skin;
     for (size_t i = 0; i < r->point_count; i++) {
         size_t v = pelt_class_vertex(&model->mesh.weld, i);
@@ -123,7 +128,7 @@ static void read_vertices(px_rigid *r, const pelt_model *model) {
 }
 
 /* The mean place of the points of each bone, by squares of weights, on a grid of few decimals: JSON stores it. */
-static void place_pivots(px_rigid *r) {
+static void place_pivots(px_tight *r) {
     double low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < 3 * (size_t)r->point_count; i++) {
         low = px_fmin(low, (double)r->rest[i]);
@@ -144,8 +149,8 @@ static void place_pivots(px_rigid *r) {
     }
 }
 
-pelt_result px_rigid_read(const px_rigid *base, px_arena *arena, const pelt_model *model, const uint32_t *motions,
-                          px_rigid *out) {
+pelt_result px_tight_read(const px_tight *base, px_arena *arena, const pelt_model *model, const uint32_t *motions,
+                          px_tight *out) {
     *out = *base;
     out->arena = arena;
     out->bone_count = model->skin.bone_count;
@@ -161,6 +166,7 @@ pelt_result px_rigid_read(const px_rigid *base, px_arena *arena, const pelt_mode
         return PELT_ERROR_MEMORY;
     read_vertices(out, model);
     place_pivots(out);
+    out->affine = joints > P + 1; /* two joints a bone, and the root */
     size_t k = 0;
     for (uint32_t n = 0; n < model->clip_count; n++)
         for (uint32_t f = 0; f < model->clips[n].frame_count; f++, k++) {
@@ -185,7 +191,7 @@ pelt_result px_rigid_read(const px_rigid *base, px_arena *arena, const pelt_mode
 /* ---- Transforms of a frame -------------------------------------------------------------------------------- */
 
 typedef struct polish {
-    px_rigid *r;
+    px_tight *r;
     int power;          /* p, even */
     double largest;     /* m */
     double *frame_most; /* [frame] */
@@ -206,17 +212,17 @@ static double cost(const polish *p, double square) {
 
 /* Scratch of a frame. */
 typedef struct frame_work {
-    double *arms;                                  /* [point][4][3] R (p − g) */
+    double *arms;                                  /* [point][4][3] R (p − g); affine bones: p − g */
     double *residuals;                             /* [point][3] */
     double *directions;                            /* [point][3] r̂ */
     double *strengths;                             /* [point][2] u + FLOOR, (p − 2) u */
-    double *blocks;                                /* [bone][36] */
-    double *step, *rest, *search, *image, *solved; /* [bone][6] of the conjugate gradients */
+    double *blocks;                                /* [bone][D][D] */
+    double *step, *rest, *search, *image, *solved; /* [bone][D] of the conjugate gradients */
     double *poses;                                 /* [bone][12] tried */
 } frame_work;
 
 static double frame_residuals(const polish *p, frame_work *w, size_t k, const double *poses, double *most) {
-    const px_rigid *r = p->r;
+    const px_tight *r = p->r;
     double sum = 0;
     *most = 0;
     for (size_t i = 0; i < r->point_count; i++) {
@@ -232,8 +238,9 @@ static double frame_residuals(const polish *p, frame_work *w, size_t k, const do
             for (size_t c = 0; c < 3; c++)
                 q[c] = (double)r->rest[3 * i + c] - g[c];
             for (size_t c = 0; c < 3; c++) {
-                arm[c] = pose[3 * c] * q[0] + pose[3 * c + 1] * q[1] + pose[3 * c + 2] * q[2];
-                at[c] += weight * (arm[c] + pose[9 + c]);
+                double turned = px_dot3d(pose + 3 * c, q);
+                arm[c] = r->affine ? q[c] : turned;
+                at[c] += weight * (turned + pose[9 + c]);
             }
         }
         double square = 0;
@@ -247,108 +254,127 @@ static double frame_residuals(const polish *p, frame_work *w, size_t k, const do
     return sum;
 }
 
+/* Numbers that change a bone, D: of a rigid one a rotation vector and a translation, of an affine one rows of its matrix. */
+static size_t freedom(const px_tight *r) {
+    return r->affine ? 12 : 6;
+}
+
+/* Adds to y how a change of a bone moves a point, times the weight. */
+static void add_move(bool affine, const double *arm, double weight, const double *change, double y[3]) {
+    double turn[3];
+    if (affine) {
+        for (size_t c = 0; c < 3; c++)
+            y[c] += weight * (px_dot3d(change + 4 * c, arm) + change[4 * c + 3]);
+        return;
+    }
+    px_cross3d(change, arm, turn);
+    for (size_t c = 0; c < 3; c++)
+        y[c] += weight * (turn[c] + change[3 + c]);
+}
+
+/* The transposed map: adds to a change of a bone what y pulls. */
+static void add_pull(bool affine, const double *arm, double weight, const double y[3], double *change) {
+    double turn[3];
+    if (affine) {
+        for (size_t c = 0; c < 3; c++) {
+            for (size_t x = 0; x < 3; x++)
+                change[4 * c + x] += weight * y[c] * arm[x];
+            change[4 * c + 3] += weight * y[c];
+        }
+        return;
+    }
+    px_cross3d(arm, y, turn);
+    for (size_t c = 0; c < 3; c++) {
+        change[c] += weight * turn[c];
+        change[3 + c] += weight * y[c];
+    }
+}
+
 /* out = Hessian · in. */
 static void apply_hessian(const polish *p, const frame_work *w, const double *in, double *out) {
-    const px_rigid *r = p->r;
-    memset(out, 0, 6 * (size_t)r->bone_count * sizeof *out);
+    const px_tight *r = p->r;
+    size_t D = freedom(r);
+    memset(out, 0, D * r->bone_count * sizeof *out);
     for (size_t i = 0; i < r->point_count; i++) {
-        double y[3] = {0}, turn[3];
-        for (size_t a = 0; a < K; a++) {
-            double weight = (double)r->weights[K * i + a];
-            if (!(weight > 0))
-                continue;
-            const double *v = in + 6 * (size_t)r->bones[K * i + a];
-            px_cross3d(v, w->arms + 3 * (K * i + a), turn);
-            for (size_t c = 0; c < 3; c++)
-                y[c] += weight * (turn[c] + v[3 + c]);
-        }
+        double y[3] = {0};
+        for (size_t e = K * i; e < K * i + K; e++)
+            if (r->weights[e] > 0)
+                add_move(r->affine, w->arms + 3 * e, (double)r->weights[e], in + D * r->bones[e], y);
         const double *d = w->directions + 3 * i, *u = w->strengths + 2 * i;
         double along = u[1] * px_dot3d(d, y);
         for (size_t c = 0; c < 3; c++)
             y[c] = u[0] * y[c] + along * d[c];
-        for (size_t a = 0; a < K; a++) {
-            double weight = (double)r->weights[K * i + a], *v = out + 6 * (size_t)r->bones[K * i + a];
-            if (!(weight > 0))
-                continue;
-            px_cross3d(w->arms + 3 * (K * i + a), y, turn);
-            for (size_t c = 0; c < 3; c++) {
-                v[c] += weight * turn[c];
-                v[3 + c] += weight * y[c];
-            }
-        }
+        for (size_t e = K * i; e < K * i + K; e++)
+            if (r->weights[e] > 0)
+                add_pull(r->affine, w->arms + 3 * e, (double)r->weights[e], y, out + D * r->bones[e]);
+    }
+}
+
+/* Adds weight² JᵀHJ of a point to the lower half of a bone's block, J the map of add_move. */
+static void add_block(const px_tight *r, const double *arm, double weight, const double *direction, const double u[2],
+                      double *block) {
+    size_t D = freedom(r);
+    double map[12][3] = {{0}};
+    for (size_t s = 0; s < D; s++) {
+        double unit[12] = {0};
+        unit[s] = weight;
+        add_move(r->affine, arm, 1, unit, map[s]);
+    }
+    for (size_t s = 0; s < D; s++) {
+        double along = u[1] * px_dot3d(direction, map[s]), h[3];
+        for (size_t c = 0; c < 3; c++)
+            h[c] = u[0] * map[s][c] + along * direction[c];
+        for (size_t t = s; t < D; t++)
+            block[D * t + s] += px_dot3d(h, map[t]);
     }
 }
 
 /* Gradient to w->rest, and the block of each bone. */
 static void set_up(const polish *p, frame_work *w) {
-    const px_rigid *r = p->r;
-    size_t P = r->bone_count;
-    memset(w->rest, 0, 6 * P * sizeof *w->rest);
-    memset(w->blocks, 0, 36 * P * sizeof *w->blocks);
+    const px_tight *r = p->r;
+    size_t P = r->bone_count, D = freedom(r);
+    memset(w->rest, 0, D * P * sizeof *w->rest);
+    memset(w->blocks, 0, D * D * P * sizeof *w->blocks);
     for (size_t i = 0; i < r->point_count; i++) {
-        double *d = w->directions + 3 * i, *u = w->strengths + 2 * i, turn[3];
+        double *d = w->directions + 3 * i, *u = w->strengths + 2 * i, force[3];
         const double *e = w->residuals + 3 * i;
         double square = px_dot3d(e, e), distance = sqrt(square), pull = penalty(p, square);
-        for (size_t c = 0; c < 3; c++)
-            d[c] = distance > 0 ? e[c] / distance : 0;
         u[0] = pull + FLOOR;
         u[1] = (p->power - 2) * pull;
-        for (size_t a = 0; a < K; a++) {
-            double weight = (double)r->weights[K * i + a];
-            if (!(weight > 0))
+        for (size_t c = 0; c < 3; c++) {
+            d[c] = distance > 0 ? e[c] / distance : 0;
+            force[c] = u[0] * e[c];
+        }
+        for (size_t a = K * i; a < K * i + K; a++) {
+            if (!(r->weights[a] > 0))
                 continue;
-            double *v = w->rest + 6 * (size_t)r->bones[K * i + a],
-                   *block = w->blocks + 36 * (size_t)r->bones[K * i + a];
-            const double *arm = w->arms + 3 * (K * i + a);
-            px_cross3d(arm, e, turn);
-            for (size_t c = 0; c < 3; c++) {
-                v[c] += weight * u[0] * turn[c];
-                v[3 + c] += weight * u[0] * e[c];
-            }
-            /* columns of the map from (rotation, translation) to the point, then H of them */
-            double map[6][3] = {
-                {0, -arm[2], arm[1]}, {arm[2], 0, -arm[0]}, {-arm[1], arm[0], 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-            for (size_t s = 0; s < 6; s++) {
-                double along = u[1] * px_dot3d(d, map[s]), h[3];
-                for (size_t c = 0; c < 3; c++)
-                    h[c] = weight * weight * (u[0] * map[s][c] + along * d[c]);
-                for (size_t t = s; t < 6; t++)
-                    block[6 * t + s] += px_dot3d(h, map[t]);
-            }
+            double weight = (double)r->weights[a];
+            add_pull(r->affine, w->arms + 3 * a, weight, force, w->rest + D * r->bones[a]);
+            add_block(r, w->arms + 3 * a, weight, d, u, w->blocks + D * D * r->bones[a]);
         }
     }
 }
 
 /* out = blocks⁻¹ · in; the blocks are factors. */
-static void precondition(const frame_work *w, size_t bone_count, const double *in, double *out) {
-    for (size_t j = 0; j < bone_count; j++) {
-        const double *l = w->blocks + 36 * j;
-        double *b = out + 6 * j;
-        memcpy(b, in + 6 * j, 6 * sizeof *b);
-        for (size_t r = 0; r < 6; r++) {
-            for (size_t e = 0; e < r; e++)
-                b[r] -= l[6 * r + e] * b[e];
-            b[r] /= l[6 * r + r];
-        }
-        for (size_t r = 6; r-- > 0;) {
-            for (size_t e = r + 1; e < 6; e++)
-                b[r] -= l[6 * e + r] * b[e];
-            b[r] /= l[6 * r + r];
-        }
-    }
+static void precondition(const px_tight *r, const frame_work *w, const double *in, double *out) {
+    size_t D = freedom(r);
+    memcpy(out, in, D * r->bone_count * sizeof *out);
+    for (size_t j = 0; j < r->bone_count; j++)
+        substitute(D, w->blocks + D * D * j, out + D * j);
 }
 
-static void factor_blocks(frame_work *w, size_t bone_count) {
-    for (size_t j = 0; j < bone_count; j++) {
-        double *block = w->blocks + 36 * j, trace = 0, none[6] = {0};
-        for (size_t s = 0; s < 6; s++)
-            trace += block[7 * s];
-        for (size_t s = 0; s < 6; s++)
-            block[7 * s] += 1e-9 * trace + 1e-300;
-        if (!solve_small(6, block, none)) {
-            memset(block, 0, 36 * sizeof *block);
-            for (size_t s = 0; s < 6; s++)
-                block[7 * s] = sqrt(trace + 1e-100);
+static void factor_blocks(const px_tight *r, frame_work *w) {
+    size_t D = freedom(r);
+    for (size_t j = 0; j < r->bone_count; j++) {
+        double *block = w->blocks + D * D * j, trace = 0;
+        for (size_t s = 0; s < D; s++)
+            trace += block[(D + 1) * s];
+        for (size_t s = 0; s < D; s++)
+            block[(D + 1) * s] += 1e-9 * trace + 1e-300;
+        if (!factor(D, block)) {
+            memset(block, 0, D * D * sizeof *block);
+            for (size_t s = 0; s < D; s++)
+                block[(D + 1) * s] = sqrt(trace + 1e-100);
         }
     }
 }
@@ -361,10 +387,10 @@ static double dot(size_t n, const double *a, const double *b) {
 }
 
 static void find_step(const polish *p, frame_work *w) {
-    size_t n = 6 * (size_t)p->r->bone_count;
-    factor_blocks(w, p->r->bone_count);
+    size_t n = freedom(p->r) * p->r->bone_count;
+    factor_blocks(p->r, w);
     memset(w->step, 0, n * sizeof *w->step);
-    precondition(w, p->r->bone_count, w->rest, w->solved);
+    precondition(p->r, w, w->rest, w->solved);
     memcpy(w->search, w->solved, n * sizeof *w->search);
     double now = dot(n, w->rest, w->solved), first = now;
     for (int step = 0; step < CG_STEPS && now > CG_END * first && now > 0; step++) {
@@ -376,7 +402,7 @@ static void find_step(const polish *p, frame_work *w) {
             w->step[e] += now / curve * w->search[e];
             w->rest[e] -= now / curve * w->image[e];
         }
-        precondition(w, p->r->bone_count, w->rest, w->solved);
+        precondition(p->r, w, w->rest, w->solved);
         double next = dot(n, w->rest, w->solved);
         for (size_t e = 0; e < n; e++)
             w->search[e] = w->solved[e] + next / now * w->search[e];
@@ -384,8 +410,14 @@ static void find_step(const polish *p, frame_work *w) {
     }
 }
 
-/* Rotates and moves a pose by a fraction of a step. */
-static void move_pose(const double *pose, const double *step, double by, double *out) {
+/* Changes a pose by a fraction of a step. */
+static void move_pose(bool affine, const double *pose, const double *step, double by, double *out) {
+    if (affine) {
+        for (size_t e = 0; e < 12; e++)
+            out[e % 4 < 3 ? e / 4 * 3 + e % 4 : 9 + e / 4] =
+                pose[e % 4 < 3 ? e / 4 * 3 + e % 4 : 9 + e / 4] + by * step[e];
+        return;
+    }
     double axis[3] = {by * step[0], by * step[1], by * step[2]}, angle = px_normalize3(axis), s = px_sin(angle),
            c = px_cos(angle);
     for (size_t column = 0; column < 3; column++) {
@@ -399,17 +431,17 @@ static void move_pose(const double *pose, const double *step, double by, double 
 }
 
 static pelt_result begin_frame(const polish *p, px_arena *scratch, frame_work *w) {
-    size_t N = p->r->point_count, P = p->r->bone_count;
+    size_t N = p->r->point_count, P = p->r->bone_count, D = freedom(p->r);
     w->arms = PX_NEW(scratch, double, 3 * K * N);
     w->residuals = PX_NEW(scratch, double, 3 * N);
     w->directions = PX_NEW(scratch, double, 3 * N);
     w->strengths = PX_NEW(scratch, double, 2 * N);
-    w->blocks = PX_NEW(scratch, double, 36 * P);
-    w->step = PX_NEW(scratch, double, 6 * P);
-    w->rest = PX_NEW(scratch, double, 6 * P);
-    w->search = PX_NEW(scratch, double, 6 * P);
-    w->image = PX_NEW(scratch, double, 6 * P);
-    w->solved = PX_NEW(scratch, double, 6 * P);
+    w->blocks = PX_NEW(scratch, double, D *D *P);
+    w->step = PX_NEW(scratch, double, D *P);
+    w->rest = PX_NEW(scratch, double, D *P);
+    w->search = PX_NEW(scratch, double, D *P);
+    w->image = PX_NEW(scratch, double, D *P);
+    w->solved = PX_NEW(scratch, double, D *P);
     w->poses = PX_NEW(scratch, double, 12 * P);
     return w->arms && w->residuals && w->directions && w->strengths && w->blocks && w->step && w->rest && w->search &&
                    w->image && w->solved && w->poses
@@ -432,7 +464,7 @@ static pelt_result polish_frames(void *user, size_t first, size_t count, size_t 
         p->frame_most[k] = most;
         for (double by = 1; by > 0.1; by /= 2) {
             for (size_t j = 0; j < P; j++)
-                move_pose(poses + 12 * j, w.step + 6 * j, by, w.poses + 12 * j);
+                move_pose(p->r->affine, poses + 12 * j, w.step + freedom(p->r) * j, by, w.poses + 12 * j);
             if (frame_residuals(p, &w, k, w.poses, &tried) < old) {
                 memcpy(poses, w.poses, 12 * P * sizeof *poses);
                 p->frame_most[k] = tried;
@@ -449,7 +481,7 @@ static pelt_result polish_frames(void *user, size_t first, size_t count, size_t 
 /* Places of the point by each of its bones, [frame][4][3], and its residuals. Returns the cost. */
 static double point_residuals(const polish *p, size_t i, const double *rest, const double *weights, double *residuals,
                               double *most) {
-    const px_rigid *r = p->r;
+    const px_tight *r = p->r;
     double sum = 0;
     *most = 0;
     for (size_t k = 0; k < r->frame_count; k++) {
@@ -476,7 +508,7 @@ static double point_residuals(const polish *p, size_t i, const double *rest, con
 /* Newton step for rest position and weights; the weight `held` is 1 − the others. False: none. */
 static bool point_step(const polish *p, size_t i, const double *rest, const double *weights, const double *residuals,
                        size_t held, double *move, double *change) {
-    const px_rigid *r = p->r;
+    const px_tight *r = p->r;
     size_t used[K], n = 3;
     double a[36] = {0}, b[6] = {0};
     for (size_t s = 0; s < K; s++)
@@ -511,8 +543,9 @@ static bool point_step(const polish *p, size_t i, const double *rest, const doub
     }
     for (size_t s = 0; s < n; s++)
         a[s * n + s] *= 1 + 1e-6;
-    if (!solve_small(n, a, b))
+    if (!factor(n, a))
         return false;
+    substitute(n, a, b);
     memcpy(move, b, 3 * sizeof *move);
     memset(change, 0, K * sizeof *change);
     for (size_t s = 3; s < n; s++) {
@@ -523,7 +556,7 @@ static bool point_step(const polish *p, size_t i, const double *rest, const doub
 }
 
 static void polish_point(const polish *p, size_t i, double *residuals) {
-    const px_rigid *r = p->r;
+    const px_tight *r = p->r;
     double rest[3], weights[K], most;
     for (size_t c = 0; c < 3; c++)
         rest[c] = (double)r->rest[3 * i + c];
@@ -593,7 +626,7 @@ static double largest_of(const double *squares, size_t count) {
  * one at best, 0.56 of the second, 0.74, 0.80 and 0.9 (horse, cow and samba, 8 to 128 bones). */
 static const double hopeless[] = {2.6, 1.9, 1.4, 1.3, 1.15}, usual[] = {0.5, 0.62, 0.78, 0.87, 0.95};
 
-pelt_result px_rigid_polish(px_rigid *r, uint32_t rounds, double bound) {
+pelt_result px_tight_polish(px_tight *r, uint32_t rounds, double bound) {
     polish p = {.r = r, .power = 2, .largest = 1};
     p.frame_most = PX_NEW(r->arena, double, r->frame_count);
     p.point_most = PX_NEW(r->arena, double, r->point_count);
@@ -617,64 +650,94 @@ pelt_result px_rigid_polish(px_rigid *r, uint32_t rounds, double bound) {
 
 /* ---- Writing ---------------------------------------------------------------------------------------------- */
 
-/* Tracks of a clip: translation and rotation of each bone at every frame. */
-static pelt_result write_motion(const px_rigid *r, pelt_model *model, const pelt_clip *clip, size_t first,
-                                pelt_motion *motion) {
+/* Tracks of a bone in a clip, with a key at every frame. */
+static pelt_result write_bone(const px_tight *r, pelt_model *model, const pelt_clip *clip, size_t first, size_t j,
+                              const px_bone_frame *frame, pelt_motion *motion) {
     size_t P = r->bone_count, F = clip->frame_count;
-    pelt_track *tracks = pelt_model_alloc(r->context, model, 2 * P, sizeof *tracks);
-    float *values = pelt_model_alloc(r->context, model, 7 * P * F, sizeof *values);
-    if (!tracks || !values)
+    uint32_t joint = model->skin.bone_joints[j], outer = r->affine ? joint - 1 : joint;
+    double *matrices = PX_ALLOC(r->context, double, 12 * F);
+    px_bone_path path = {.kind = px_bone_kind_at(r->affine ? PELT_TRANSFORMS_AFFINE : PELT_TRANSFORMS_RIGID),
+                         .frame_count = (uint32_t)F,
+                         .matrices = matrices,
+                         .frame = *frame};
+    px_bone_keys keys = {0};
+    if (!matrices)
         return PELT_ERROR_MEMORY;
-    for (size_t j = 0; j < P; j++) {
-        float *translations = values + 7 * F * j, *rotations = translations + 3 * F;
-        for (size_t k = 0; k < F; k++) {
-            const double *pose = r->poses + 12 * ((first + k) * P + j);
-            float *q = rotations + 4 * k, along = 0;
-            for (size_t c = 0; c < 3; c++)
-                translations[3 * k + c] = (float)pose[9 + c];
-            px_quat_from_matrix(pose, q);
-            for (size_t c = 0; c < 4 && k > 0; c++)
-                along += q[c] * rotations[4 * (k - 1) + c];
-            for (size_t c = 0; c < 4 && along < 0; c++)
-                q[c] = -q[c];
-        }
-        pelt_track track = {.joint = model->skin.bone_joints[j], .key_count = (uint32_t)F, .times = clip->times};
-        tracks[2 * j] = tracks[2 * j + 1] = track;
-        tracks[2 * j].path = PELT_PATH_TRANSLATION, tracks[2 * j].width = 3, tracks[2 * j].values = translations;
-        tracks[2 * j + 1].path = PELT_PATH_ROTATION, tracks[2 * j + 1].width = 4, tracks[2 * j + 1].values = rotations;
-    }
-    motion->tracks = tracks;
-    motion->track_count = (uint32_t)(2 * P);
-    return PELT_OK;
+    for (size_t k = 0; k < F; k++)
+        for (size_t e = 0; e < 12; e++)
+            matrices[12 * k + e] = r->poses[12 * ((first + k) * P + j) + (e % 4 < 3 ? e / 4 * 3 + e % 4 : 9 + e / 4)];
+    pelt_result result = px_keys_make(model->memory, &path, &keys);
+    px_free(r->context, matrices);
+    const struct {
+        const float *values;
+        pelt_path path;
+        uint32_t width, joint;
+    } rows[] = {{keys.translations, PELT_PATH_TRANSLATION, 3, outer},
+                {keys.rotations, PELT_PATH_ROTATION, 4, outer},
+                {keys.scales, PELT_PATH_SCALE, 3, outer},
+                {keys.inner_rotations, PELT_PATH_ROTATION, 4, joint}};
+    for (size_t t = 0; t < PX_COUNT(rows) && result == PELT_OK; t++)
+        if (rows[t].values)
+            motion->tracks[motion->track_count++] = (pelt_track){.joint = rows[t].joint,
+                                                                 .path = rows[t].path,
+                                                                 .width = rows[t].width,
+                                                                 .key_count = (uint32_t)F,
+                                                                 .times = clip->times,
+                                                                 .values = rows[t].values};
+    return result;
 }
 
-pelt_result px_rigid_write(const px_rigid *r, pelt_model *model, const uint32_t *motions) {
+/* The constant factors of a bone of a decomposed model: B from its inverse bind matrix, C from the scale at rest. */
+static px_bone_frame read_frame(const px_tight *r, const pelt_model *model, size_t j) {
+    px_bone_frame frame = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {1, 1, 1}};
+    for (size_t e = 0; e < 9 && r->affine; e++)
+        frame.axes[e] = (double)model->skin.inverse_binds[j].m[4 * (e % 3) + e / 3];
+    for (size_t c = 0; c < 3 && r->affine; c++)
+        frame.scales[c] = (double)model->skeleton.rest[model->skin.bone_joints[j] - 1].scale[c];
+    return frame;
+}
+
+pelt_result px_tight_write(const px_tight *r, pelt_model *model, const uint32_t *motions) {
     size_t P = r->bone_count, joints = model->skeleton.joint_count, first = 0;
     pelt_transform *rest = pelt_model_alloc(r->context, model, joints, sizeof *rest);
     pelt_affine *binds = pelt_model_alloc(r->context, model, P, sizeof *binds);
-    if (!rest || !binds)
+    px_bone_frame *frames = pelt_model_alloc(r->context, model, P, sizeof *frames);
+    if (!rest || !binds || !frames)
         return PELT_ERROR_MEMORY;
     memcpy(rest, model->skeleton.rest, joints * sizeof *rest);
-    for (size_t j = 0; j < P; j++) {
-        pelt_transform *at = &rest[model->skin.bone_joints[j]];
-        *at = px_transform_identity();
+    for (size_t j = 0; j < P;
+         j++) { /* at rest a joint is at its pivot, turned by B; its inverse bind matrix is Bᵀ (p − g) */
+        pelt_transform *at = &rest[model->skin.bone_joints[j] - r->affine];
+        const double *g = r->pivots + 3 * j;
+        frames[j] = read_frame(r, model, j);
         binds[j] = px_affine_identity();
+        if (!r->affine)
+            *at = px_transform_identity();
         for (size_t c = 0; c < 3; c++) {
-            at->translation[c] = (float)r->pivots[3 * j + c];
-            binds[j].m[4 * c + 3] = -at->translation[c];
+            at->translation[c] = (float)g[c];
+            for (size_t x = 0; x < 3; x++)
+                binds[j].m[4 * c + x] = (float)frames[j].axes[3 * x + c];
+            binds[j].m[4 * c + 3] =
+                (float)-(frames[j].axes[c] * g[0] + frames[j].axes[3 + c] * g[1] + frames[j].axes[6 + c] * g[2]);
         }
     }
     model->skeleton.rest = rest;
     model->skin.inverse_binds = binds;
-    for (uint32_t n = 0; n < model->clip_count; n++) {
-        if (model->clips[n].frame_count > 0)
-            PX_TRY(write_motion(r, model, &model->clips[n], first, &model->motions[motions[n]]));
-        first += model->clips[n].frame_count;
+    for (uint32_t n = 0; n < model->clip_count; first += model->clips[n++].frame_count) {
+        pelt_motion *motion = &model->motions[motions[n]];
+        if (model->clips[n].frame_count == 0)
+            continue;
+        motion->track_count = 0;
+        motion->tracks = pelt_model_alloc(r->context, model, 4 * P, sizeof *motion->tracks);
+        if (!motion->tracks)
+            return PELT_ERROR_MEMORY;
+        for (size_t j = 0; j < P; j++)
+            PX_TRY(write_bone(r, model, &model->clips[n], first, j, &frames[j], motion));
     }
-    return px_rigid_write_vertices(r, model);
+    return px_tight_write_vertices(r, model);
 }
 
-pelt_result px_rigid_write_vertices(const px_rigid *r, pelt_model *model) {
+pelt_result px_tight_write_vertices(const px_tight *r, pelt_model *model) {
     size_t N = model->mesh.vertex_count;
     float *positions = pelt_model_alloc(r->context, model, 3 * N, sizeof *positions);
     float *weights = pelt_model_alloc(r->context, model, K * N, sizeof *weights);

@@ -1,42 +1,44 @@
-/* The smallest file of rigid bones that keeps a largest distance: bones are fitted to that distance (rigid.c), and vertices
- * are chosen that encode to few bytes (rigid_vertices.c).
+/* The smallest file of rigid or affine bones that keeps a largest distance: bones are fitted to that distance (tight.c), and vertices
+ * are chosen that encode to few bytes (tight_vertices.c).
  *
  * The distance of a fit falls about as a power of the number of bones, which says where on the ladder to look for the fewest that keep it. More
  * follow while files shrink, then numbers around the best.
  */
-#include "budget/rigid.h"
 #include "budget/search.h"
+#include "budget/tight.h"
 
 #include <math.h>
 
 #define POLISH_ROUNDS 5u
-#define RIGID_ROOM    0.93 /* share of max_error that exact numbers may take */
-#define RIGID_THIN    0.85 /* share of it for removed key frames */
+#define TIGHT_ROOM    0.93 /* share of max_error that exact numbers may take */
+#define TIGHT_THIN    0.85 /* share of it for removed key frames */
+#define RIGID_MAX     48   /* where more rigid bones would be needed, affine ones are tried instead */
 #define START_TRIES   8    /* precisions for the first file of a solution */
 #define LOST          1.06 /* a first file larger than the best by this factor is not searched further */
 
 /* A number of bones that was tried. */
-typedef struct rigid_fit {
+typedef struct tight_fit {
     uint32_t bones;
     double distance; /* of exact numbers; an estimate where the fit ended early */
     uint64_t bytes;  /* of the smallest file; 0: none keeps the error */
-} rigid_fit;
+} tight_fit;
 
-typedef struct rigid_search {
+typedef struct tight_search {
     px_budget *b;
-    px_rigid clips;     /* for all fits */
-    px_precision start; /* precision to begin with: the best of the last number of bones */
-    rigid_fit fits[2 * PX_LADDER_MAX];
+    uint32_t transforms; /* pelt_transforms: rigid or affine */
+    px_tight clips;      /* for all fits */
+    px_precision start;  /* precision to begin with: the best of the last number of bones */
+    tight_fit fits[2 * PX_LADDER_MAX];
     uint32_t fit_count;
-} rigid_search;
+} tight_search;
 
 /* A file with vertices chosen for a precision. */
-typedef struct rigid_file {
+typedef struct tight_file {
     pelt_model *model; /* borrows from the solution */
     px_precision precision;
     double distance, error_rms;
     uint64_t bytes;
-} rigid_file;
+} tight_file;
 
 static int bits_of(const px_budget *b, double step) {
     int bits = (int)ceil(b->exponent - px_log2(step));
@@ -44,24 +46,24 @@ static int bits_of(const px_budget *b, double step) {
 }
 
 /* Writes keys with a precision, reads them back, chooses vertices for them, and measures the file. */
-static pelt_result make_rigid_file(px_budget *b, const px_rigid *fit, const pelt_model *solution, rigid_file *file) {
+static pelt_result make_tight_file(px_budget *b, const px_tight *fit, const pelt_model *solution, tight_file *file) {
     px_buffer bytes = {.context = b->context};
     pelt_model *keys = NULL, *written = NULL;
     px_arena *scratch = px_arena_create(b->context);
-    px_rigid copy = *fit;
+    px_tight copy = *fit;
     px_precision exact = file->precision;
     px_vertex_grid grid = {b->exponent - file->precision.bits[PX_PRECISION_POSITIONS],
                            file->precision.bits[PX_PRECISION_WEIGHTS], 0.9999 * b->desc.max_error};
     size_t N = fit->point_count;
     exact.keep_order = true;
     copy.rest = scratch ? PX_NEW(scratch, float, 3 * N) : NULL;
-    copy.bones = scratch ? PX_NEW(scratch, uint16_t, PX_RIGID_INFLUENCES * N) : NULL;
-    copy.weights = scratch ? PX_NEW(scratch, float, PX_RIGID_INFLUENCES *N) : NULL;
+    copy.bones = scratch ? PX_NEW(scratch, uint16_t, PX_TIGHT_INFLUENCES * N) : NULL;
+    copy.weights = scratch ? PX_NEW(scratch, float, PX_TIGHT_INFLUENCES *N) : NULL;
     pelt_result result = copy.rest && copy.bones && copy.weights ? PELT_OK : PELT_ERROR_MEMORY;
     if (result == PELT_OK) {
         memcpy(copy.rest, fit->rest, 3 * N * sizeof *copy.rest);
-        memcpy(copy.bones, fit->bones, PX_RIGID_INFLUENCES * N * sizeof *copy.bones);
-        memcpy(copy.weights, fit->weights, PX_RIGID_INFLUENCES * N * sizeof *copy.weights);
+        memcpy(copy.bones, fit->bones, PX_TIGHT_INFLUENCES * N * sizeof *copy.bones);
+        memcpy(copy.weights, fit->weights, PX_TIGHT_INFLUENCES * N * sizeof *copy.weights);
         result = pelt_model_borrow(b->context, solution, &file->model);
     }
     px_write write = {.context = b->context, .desc = &b->save};
@@ -72,9 +74,9 @@ static pelt_result make_rigid_file(px_budget *b, const px_rigid *fit, const pelt
     if (result == PELT_OK)
         result = px_precision_read(b->context, &bytes, &keys);
     if (result == PELT_OK)
-        result = px_rigid_vertices(&copy, b->model, keys, &grid, &file->distance);
+        result = px_tight_vertices(&copy, b->model, keys, &grid, &file->distance);
     if (result == PELT_OK)
-        result = px_rigid_write_vertices(&copy, file->model);
+        result = px_tight_write_vertices(&copy, file->model);
     pelt_model_destroy(keys); /* it reads from the bytes */
     if (result == PELT_OK && file->distance <= b->desc.max_error) {
         write.model = file->model, write.mesh = &file->model->mesh;
@@ -98,22 +100,23 @@ static pelt_result make_rigid_file(px_budget *b, const px_rigid *fit, const pelt
 static const struct {
     px_precision_kind kind;
     int least;
-} rigid_kinds[] = {{PX_PRECISION_TRANSLATIONS, PX_PRECISION_MIN},
+} tight_kinds[] = {{PX_PRECISION_TRANSLATIONS, PX_PRECISION_MIN},
                    {PX_PRECISION_ROTATIONS, PX_PRECISION_MIN},
+                   {PX_PRECISION_SCALES, PX_PRECISION_MIN},
                    {PX_PRECISION_POSITIONS, PX_PRECISION_MIN},
                    {PX_PRECISION_WEIGHTS, 3}};
-#define RIGID_BITS_MAX 22
+#define TIGHT_BITS_MAX 22
 
 /* Changes the bits of a kind by one. *better: the file is smaller and keeps the error; it becomes *best. */
-static pelt_result try_bit(px_budget *b, const px_rigid *fit, const pelt_model *solution, size_t n, int way,
-                           rigid_file *best, bool *better) {
-    rigid_file next = {.precision = best->precision};
-    int bits = next.precision.bits[rigid_kinds[n].kind] + way;
+static pelt_result try_bit(px_budget *b, const px_tight *fit, const pelt_model *solution, size_t n, int way,
+                           tight_file *best, bool *better) {
+    tight_file next = {.precision = best->precision};
+    int bits = next.precision.bits[tight_kinds[n].kind] + way;
     *better = false;
-    if (bits < rigid_kinds[n].least || bits > RIGID_BITS_MAX)
+    if (bits < tight_kinds[n].least || bits > TIGHT_BITS_MAX)
         return PELT_OK;
-    next.precision.bits[rigid_kinds[n].kind] = (uint8_t)bits;
-    pelt_result result = make_rigid_file(b, fit, solution, &next);
+    next.precision.bits[tight_kinds[n].kind] = (uint8_t)bits;
+    pelt_result result = make_tight_file(b, fit, solution, &next);
     *better = result == PELT_OK && next.distance <= b->desc.max_error && next.bytes < best->bytes;
     pelt_model_destroy(*better ? best->model : next.model);
     if (*better)
@@ -122,33 +125,33 @@ static pelt_result try_bit(px_budget *b, const px_rigid *fit, const pelt_model *
 }
 
 /* The first file that keeps the error, from a precision on; no model: none does. */
-static pelt_result first_rigid_file(px_budget *b, const px_rigid *fit, const pelt_model *solution, rigid_file *best) {
+static pelt_result first_tight_file(px_budget *b, const px_tight *fit, const pelt_model *solution, tight_file *best) {
     for (int finer = 0; finer < START_TRIES; finer++) {
         PX_TRY(px_cancelled(b->context));
-        pelt_result result = make_rigid_file(b, fit, solution, best);
+        pelt_result result = make_tight_file(b, fit, solution, best);
         if (result == PELT_OK && best->distance <= b->desc.max_error)
             return PELT_OK;
         pelt_model_destroy(best->model);
         best->model = NULL;
         PX_TRY(result);
-        for (size_t n = 0; n < PX_COUNT(rigid_kinds); n++)
-            if (best->precision.bits[rigid_kinds[n].kind] < RIGID_BITS_MAX)
-                best->precision.bits[rigid_kinds[n].kind]++;
+        for (size_t n = 0; n < PX_COUNT(tight_kinds); n++)
+            if (best->precision.bits[tight_kinds[n].kind] < TIGHT_BITS_MAX)
+                best->precision.bits[tight_kinds[n].kind]++;
     }
     return PELT_OK;
 }
 
 /* Changes the bits of one kind after another while the file shrinks; of keys only, unless `thorough`. best->precision: where
  * to begin. */
-static pelt_result search_rigid_file(px_budget *b, const px_rigid *fit, const pelt_model *solution, bool thorough,
-                                     rigid_file *best) {
-    bool settled[PX_COUNT(rigid_kinds)] = {false};
-    size_t turns = thorough ? 2 * PX_COUNT(rigid_kinds) : 2;
-    pelt_result result = first_rigid_file(b, fit, solution, best);
+static pelt_result search_tight_file(px_budget *b, const px_tight *fit, const pelt_model *solution, bool thorough,
+                                     tight_file *best) {
+    bool settled[PX_COUNT(tight_kinds)] = {false};
+    size_t turns = thorough ? 2 * PX_COUNT(tight_kinds) : 2;
+    pelt_result result = first_tight_file(b, fit, solution, best);
     if (b->best && (double)best->bytes > LOST * (double)b->best_trial.bytes)
         turns = 0;
     for (size_t turn = 0; turn < turns && best->model && result == PELT_OK; turn++) {
-        size_t n = turn % PX_COUNT(rigid_kinds);
+        size_t n = turn % PX_COUNT(tight_kinds);
         bool better = !settled[n], changed = false;
         while (better && result == PELT_OK) {
             result = try_bit(b, fit, solution, n, -1, best, &better);
@@ -170,7 +173,7 @@ static pelt_result search_rigid_file(px_budget *b, const px_rigid *fit, const pe
 /* ---- Solutions -------------------------------------------------------------------------------------------- */
 
 /* Records a file; the best so far is kept with its solution. *taken: it was. */
-static void take_file(rigid_search *s, pelt_budget_trial trial, rigid_file *file, pelt_model *solution,
+static void take_file(tight_search *s, pelt_budget_trial trial, tight_file *file, pelt_model *solution,
                       pelt_model *base, bool *taken) {
     px_budget *b = s->b;
     trial.bytes = file->bytes;
@@ -191,21 +194,21 @@ static void take_file(rigid_search *s, pelt_budget_trial trial, rigid_file *file
 }
 
 /* Files of one solution: with all key frames, and with fewer. *least: bytes of the smallest; 0: none keeps the error. */
-static pelt_result try_rigid_keys(rigid_search *s, const px_rigid *fit, pelt_model *base,
+static pelt_result try_tight_keys(tight_search *s, const px_tight *fit, pelt_model *base,
                                   const pelt_decompose_report *report, pelt_budget_trial trial, uint64_t *least) {
     px_budget *b = s->b;
     for (int pass = 0; pass < 2; pass++) {
         pelt_model *solution;
-        rigid_file file = {.precision = s->start};
+        tight_file file = {.precision = s->start};
         bool taken = false;
         PX_TRY(pelt_model_borrow(b->context, base, &solution));
-        pelt_result result = px_rigid_write(fit, solution, report->motions);
+        pelt_result result = px_tight_write(fit, solution, report->motions);
         if (result == PELT_OK)
             result =
-                px_budget_thin(b, report, solution, pass == 0 ? 0 : RIGID_THIN * b->desc.max_error, &trial.key_count);
+                px_budget_thin(b, report, solution, pass == 0 ? 0 : TIGHT_THIN * b->desc.max_error, &trial.key_count);
         bool tried = result == PELT_OK && (pass == 0 || trial.key_count <= 0.95 * b->frame_count);
         if (tried)
-            result = search_rigid_file(b, fit, solution, pass == 0 && !b->best, &file);
+            result = search_tight_file(b, fit, solution, pass == 0 && !b->best, &file);
         if (tried && result == PELT_OK && file.model) {
             *least = *least == 0 || file.bytes < *least ? file.bytes : *least;
             take_file(s, trial, &file, solution, base, &taken);
@@ -217,8 +220,8 @@ static pelt_result try_rigid_keys(rigid_search *s, const px_rigid *fit, pelt_mod
     return PELT_OK;
 }
 
-/* Decomposes to a number of rigid bones, fits them to the largest distance, and tries files; once for each number. */
-static pelt_result try_rigid(rigid_search *s, uint32_t bones, const rigid_fit **out) {
+/* Decomposes to a number of bones, fits them to the largest distance, and tries files; once for each number. */
+static pelt_result try_tight(tight_search *s, uint32_t bones, const tight_fit **out) {
     px_budget *b = s->b;
     pelt_decompose_desc desc = b->bones;
     pelt_decompose_report report;
@@ -229,29 +232,29 @@ static pelt_result try_rigid(rigid_search *s, uint32_t bones, const rigid_fit **
             return PELT_OK;
         }
     desc.bones = bones;
-    desc.transforms = PELT_TRANSFORMS_RIGID;
-    desc.influences = desc.influences < PX_RIGID_INFLUENCES ? desc.influences : PX_RIGID_INFLUENCES;
+    desc.transforms = s->transforms;
+    desc.influences = desc.influences < PX_TIGHT_INFLUENCES ? desc.influences : PX_TIGHT_INFLUENCES;
     PX_TRY(px_progress(b->context, "trials", b->trial_count, PX_TRIAL_MAX));
     PX_TRY(pelt_model_borrow(b->context, b->model, &base));
     px_arena *arena = px_arena_create(b->context);
-    px_rigid fit;
-    rigid_fit made = {.bones = bones};
-    double bound = RIGID_ROOM * b->desc.max_error;
+    px_tight fit;
+    tight_fit made = {.bones = bones};
+    double bound = TIGHT_ROOM * b->desc.max_error;
     pelt_result result = arena ? pelt_decompose(b->context, base, &desc, &report) : PELT_ERROR_MEMORY;
     if (result == PELT_OK)
         px_budget_leave_normals(b, base);
     if (result == PELT_OK)
-        result = px_rigid_read(&s->clips, arena, base, report.motions, &fit);
+        result = px_tight_read(&s->clips, arena, base, report.motions, &fit);
     if (result == PELT_OK)
-        result = px_rigid_polish(&fit, POLISH_ROUNDS, bound);
+        result = px_tight_polish(&fit, POLISH_ROUNDS, bound);
     if (result == PELT_OK) {
         pelt_budget_trial trial = {.bones = bones,
-                                   .transforms = PELT_TRANSFORMS_RIGID,
+                                   .transforms = desc.transforms,
                                    .error_rms = report.error_fit,
                                    .error_max_units = fit.distance};
         made.distance = fit.expected;
         if (fit.distance <= bound)
-            result = try_rigid_keys(s, &fit, base, &report, trial, &made.bytes);
+            result = try_tight_keys(s, &fit, base, &report, trial, &made.bytes);
         if (made.bytes == 0)
             px_budget_record(b, &trial);
     }
@@ -268,14 +271,14 @@ static pelt_result try_rigid(rigid_search *s, uint32_t bones, const rigid_fit **
 /* ---- Numbers of bones ------------------------------------------------------------------------------------- */
 
 /* The number of bones at which the distance will be `wanted`, as a power law through the two fits nearest to it in distance says. */
-static double predict_bones(const rigid_search *s, double wanted) {
-    const rigid_fit *near[2] = {NULL, NULL};
+static double predict_bones(const tight_search *s, double wanted) {
+    const tight_fit *near[2] = {NULL, NULL};
     double power = 0.7;
     for (uint32_t n = 0; n < s->fit_count; n++) {
-        const rigid_fit *fit = &s->fits[n];
+        const tight_fit *fit = &s->fits[n];
         for (size_t r = 0; r < 2 && fit; r++)
             if (!near[r] || fabs(px_log2(fit->distance / wanted)) < fabs(px_log2(near[r]->distance / wanted))) {
-                const rigid_fit *other = near[r];
+                const tight_fit *other = near[r];
                 near[r] = fit;
                 fit = other;
             }
@@ -287,46 +290,60 @@ static double predict_bones(const rigid_search *s, double wanted) {
     return near[0]->bones * px_pow(near[0]->distance / wanted, 1 / power);
 }
 
-/* The fewest bones of the ladder that keep the error: *rung is its index, `count` where none does. */
-static pelt_result find_fewest(rigid_search *s, const uint32_t *ladder, uint32_t count, uint32_t *rung) {
+/* The fewest bones of the ladder that keep the error: *rung is its index, `count` where none does, or where more than
+ * `most` will be needed. */
+static pelt_result find_fewest(tight_search *s, const uint32_t *ladder, uint32_t count, uint32_t most, uint32_t *rung) {
     uint32_t low = 0, next = (count - 1) / 2;
     *rung = count;
-    while (low < *rung) {
-        const rigid_fit *fit;
-        PX_TRY(try_rigid(s, ladder[next], &fit));
+    while (low < *rung && (*rung < count || ladder[next] <= most)) {
+        const tight_fit *fit;
+        PX_TRY(try_tight(s, ladder[next], &fit));
         if (fit->bytes > 0)
             *rung = next;
         else
             low = next + 1;
-        double bones = predict_bones(s, RIGID_ROOM * s->b->desc.max_error);
+        double bones = predict_bones(s, TIGHT_ROOM * s->b->desc.max_error);
         for (next = low; next + 1 < *rung && ladder[next] < bones;)
             next++;
     }
     return PELT_OK;
 }
 
-pelt_result px_budget_search_rigid(px_budget *b) {
-    rigid_search s = {.b = b, .start = {.exponent = b->exponent}};
-    uint32_t ladder[PX_LADDER_MAX], count = px_budget_ladder(b, ladder), rung;
-    const rigid_fit *fit;
-    PX_TRY(px_rigid_begin(b->context, b->scratch, b->model, &s.clips));
+/* The smallest file of bones of one kind, of which no more than `most` are needed. */
+static pelt_result search_kind(tight_search *s, uint32_t most) {
+    px_budget *b = s->b;
+    uint32_t ladder[PX_LADDER_MAX], count = px_budget_ladder(b, ladder), rung, best = 0;
+    const tight_fit *fit;
     for (int n = 0; n < PX_PRECISION_KINDS; n++)
-        s.start.bits[n] = (uint8_t)bits_of(b, 0.35 * b->desc.max_error);
-    s.start.bits[PX_PRECISION_POSITIONS] = (uint8_t)bits_of(b, b->desc.max_error);
-    s.start.bits[PX_PRECISION_WEIGHTS] = 4;
-    PX_TRY(find_fewest(&s, ladder, count, &rung));
+        s->start.bits[n] = (uint8_t)bits_of(b, 0.35 * b->desc.max_error);
+    s->start.bits[PX_PRECISION_POSITIONS] = (uint8_t)bits_of(b, b->desc.max_error);
+    s->start.bits[PX_PRECISION_WEIGHTS] = 4;
+    PX_TRY(find_fewest(s, ladder, count, most, &rung));
     uint64_t last = UINT64_MAX;
     for (uint32_t n = rung; n < count; n++) {
-        PX_TRY(try_rigid(&s, ladder[n], &fit));
+        PX_TRY(try_tight(s, ladder[n], &fit));
         if (fit->bytes > 0 && (double)fit->bytes > PX_CLIMB_GAIN * (double)last)
             break;
-        last = fit->bytes > 0 ? fit->bytes : last;
+        if (fit->bytes > 0) {
+            last = fit->bytes;
+            best = fit->bones;
+        }
     }
-    uint32_t best = b->best_trial.bones;
-    for (int way = -1; way <= 1 && b->best; way += 2) {
+    for (int way = -1; way <= 1 && best > 0; way += 2) {
         uint32_t bones = (uint32_t)(best * px_pow(PX_LADDER_RATIO, 0.5 * way) + 0.5);
         if (bones != best && bones <= b->desc.bones)
-            PX_TRY(try_rigid(&s, bones, &fit));
+            PX_TRY(try_tight(s, bones, &fit));
     }
     return PELT_OK;
+}
+
+pelt_result px_budget_search_tight(px_budget *b) {
+    tight_search rigid = {.b = b, .transforms = PELT_TRANSFORMS_RIGID, .start = {.exponent = b->exponent}};
+    bool may_stretch = b->bones.transforms == PELT_TRANSFORMS_AFFINE;
+    PX_TRY(px_tight_begin(b->context, b->scratch, b->model, &rigid.clips));
+    tight_search affine = rigid;
+    affine.transforms = PELT_TRANSFORMS_AFFINE;
+    if (b->bones.transforms == PELT_TRANSFORMS_RIGID || !b->desc.one_kind)
+        PX_TRY(search_kind(&rigid, may_stretch ? RIGID_MAX : PELT_NONE));
+    return !b->best && may_stretch ? search_kind(&affine, PELT_NONE) : PELT_OK;
 }

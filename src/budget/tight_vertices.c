@@ -6,14 +6,14 @@
  * its bones, then as the vertex's own with fewer and fewer bones. For each the rest position is solved, and moved towards
  * the vertex before while the bound holds. Blocks of BLOCK vertices are independent.
  */
-#include "budget/rigid.h"
+#include "budget/tight.h"
 
 #include "core/math3.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define K        PX_RIGID_INFLUENCES
+#define K        PX_TIGHT_INFLUENCES
 #define BLOCK    1024u
 #define GRID_MAX 8388600 /* largest coordinate: 24 bits with sign */
 
@@ -25,7 +25,7 @@ typedef struct code {
 } code;
 
 typedef struct vertex_job {
-    px_rigid *r;
+    px_tight *r;
     const px_vertex_grid *grid;
     const float *matrices; /* [bone][frame][12] */
     double *point_most;    /* [point] */
@@ -66,7 +66,7 @@ static double weight_cost(const code *c, const code *before) {
 /* ---- Distances -------------------------------------------------------------------------------------------- */
 
 static void blend(const block_work *w, const code *c) {
-    const px_rigid *r = w->job->r;
+    const px_tight *r = w->job->r;
     size_t F = r->frame_count;
     float scale = ldexpf(1, -w->job->grid->weight_bits);
     memset(w->blend, 0, 12 * F * sizeof *w->blend);
@@ -335,7 +335,7 @@ static code make_code(const block_work *w, const uint16_t *bones, const double *
 }
 
 static choice choose(const block_work *w, size_t i, const code *before, bool first) {
-    const px_rigid *r = w->job->r;
+    const px_tight *r = w->job->r;
     double rest[3], weights[K];
     uint16_t bones[K];
     size_t count = 0;
@@ -375,7 +375,7 @@ static choice choose(const block_work *w, size_t i, const code *before, bool fir
 static pelt_result choose_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const vertex_job *job = user;
-    px_rigid *r = job->r;
+    px_tight *r = job->r;
     size_t F = r->frame_count;
     block_work w = {.job = job, .blend = PX_ALLOC(r->context, float, 12 * F)};
     code before = {{0}, {0}, {0}};
@@ -398,7 +398,7 @@ static pelt_result choose_block(void *user, size_t first, size_t count, size_t b
 }
 
 /* Matrices of the bones in all frames. */
-static pelt_result read_matrices(const px_rigid *r, const pelt_model *model, const pelt_model *written, float *out) {
+static pelt_result read_matrices(const px_tight *r, const pelt_model *model, const pelt_model *written, float *out) {
     size_t joints = written->skeleton.joint_count, P = r->bone_count, F = r->frame_count, k = 0;
     uint32_t motion = 0;
     pelt_transform *locals = PX_ALLOC(r->context, pelt_transform, joints);
@@ -424,7 +424,7 @@ static pelt_result read_matrices(const px_rigid *r, const pelt_model *model, con
     return enough ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-pelt_result px_rigid_vertices(px_rigid *r, const pelt_model *model, const pelt_model *written,
+pelt_result px_tight_vertices(px_tight *r, const pelt_model *model, const pelt_model *written,
                               const px_vertex_grid *grid, double *distance) {
     float *matrices = PX_ALLOC(r->context, float, 12 * (size_t)r->bone_count * r->frame_count);
     vertex_job job = {
