@@ -86,6 +86,53 @@ static void other_meshes_are_refused(void **state) {
     end(&t);
 }
 
+#define SIDE 15u /* charts along an edge */
+
+/* A square of SIDE × SIDE quads, each a chart with its own vertices; chart n is the quad (n · step) mod SIDE². `turned`: another
+ * rest pose. Texture coordinates are the same. */
+static pelt_model *make_charts(scene_test *t, uint32_t step, bool turned) {
+    static const uint32_t corners[6] = {0, 1, 2, 2, 1, 3};
+    pelt_model *model;
+    test_ok(&t->test, pelt_model_create(t->context, &model));
+    pelt_mesh *mesh = &model->mesh;
+    mesh->vertex_count = mesh->points.count = 4 * SIDE * SIDE;
+    mesh->triangle_count = mesh->polygon_count = 2 * SIDE * SIDE;
+    mesh->positions = pelt_model_alloc(t->context, model, 3 * (size_t)mesh->vertex_count, sizeof(float));
+    mesh->uvs = pelt_model_alloc(t->context, model, 2 * (size_t)mesh->vertex_count, sizeof(float));
+    mesh->triangles = pelt_model_alloc(t->context, model, 3 * (size_t)mesh->triangle_count, sizeof(uint32_t));
+    assert_true(mesh->positions && mesh->uvs && mesh->triangles);
+    for (uint32_t v = 0; v < mesh->vertex_count; v++) { /* turned: first corners of all charts, then second ones, … */
+        uint32_t quad = v / 4 * step % (SIDE * SIDE);
+        size_t place = turned ? v % 4 * SIDE * SIDE + v / 4 : v;
+        float x = (float)(quad % SIDE + v % 2) / SIDE, y = (float)(quad / SIDE + v % 4 / 2) / SIDE;
+        memcpy(mesh->uvs + 2 * place, (float[2]){x, y}, 2 * sizeof x);
+        memcpy(mesh->positions + 3 * place, (float[3]){turned ? -y : x, turned ? x : y, x * y}, 3 * sizeof x);
+    }
+    for (uint32_t c = 0; c < 3 * mesh->triangle_count; c++) { /* turned: the second triangle of a chart first */
+        uint32_t corner = corners[turned ? (c + 3) % 6 : c % 6];
+        mesh->triangles[c] = turned ? corner * SIDE * SIDE + c / 6 : c / 6 * 4 + corner;
+    }
+    model->path = "charts.obj";
+    return model;
+}
+
+/* Vertices of many equal charts in another order are found, in another rest pose too. */
+static void equal_charts(void **state) {
+    (void)state;
+    scene_test t;
+    uint32_t vertices[4 * SIDE * SIDE];
+    begin(&t, "tube");
+    pelt_model *model = make_charts(&t, 1, false), *other = make_charts(&t, 7, true);
+    test_ok(&t.test, pelt_model_match(t.context, model, other, vertices));
+    for (uint32_t v = 0; v < model->mesh.vertex_count; v++) {
+        assert_int_equal(vertices[v] / (SIDE * SIDE), v % 4);
+        assert_int_equal(vertices[v] % (SIDE * SIDE) * 7 % (SIDE * SIDE), v / 4);
+    }
+    pelt_model_destroy(model);
+    pelt_model_destroy(other);
+    end(&t);
+}
+
 /* Faces in another order, and polygons with other diagonals: matched by vertex index. With vertices in another order as
  * well, no match is possible. */
 static void other_faces(void **state) {
@@ -303,8 +350,10 @@ static void hard_edges(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_numbering), cmocka_unit_test(other_meshes_are_refused), cmocka_unit_test(other_faces),
-        cmocka_unit_test(clouds),        cmocka_unit_test(smooth_normals),           cmocka_unit_test(hard_edges),
+        cmocka_unit_test(any_numbering), cmocka_unit_test(other_meshes_are_refused),
+        cmocka_unit_test(equal_charts),  cmocka_unit_test(other_faces),
+        cmocka_unit_test(clouds),        cmocka_unit_test(smooth_normals),
+        cmocka_unit_test(hard_edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

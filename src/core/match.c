@@ -76,14 +76,20 @@ static pelt_result surfaces_agree(px_arena *scratch, const pelt_mesh *mesh, cons
 /* Colour refinement (Weisfeiler and Lehman 1968): a vertex's colour becomes a hash of its own and of those around it, in
  * the order of each triangle, until no class of equal colours splits any more. Irregular meshes end with a colour for
  * each vertex. Where symmetric vertices remain, one of them is paired with the nearest of its colour in the other mesh,
- * and refinement goes on. */
-#define PAIRS_MAX 64 /* most meshes need none, a symmetric one two */
+ * and refinement goes on. Vertices of equal colour need not be symmetric: where the meshes then differ, the next nearest is
+ * tried. */
+/* Pairs: most meshes need none, a symmetric one two, one that is cut into many charts hundreds, which are allowed where pairs
+ * times vertices are no more than PAIRED_MAX. */
+#define PAIRS_MAX   64
+#define PAIRED_MAX  (1u << 24)
+#define CHOICES_MAX 32 /* for one pair */
 
 typedef struct coloured {
     const pelt_mesh *mesh;
     uint64_t *colours, *next; /* [vertex] */
     uint32_t *sorted;         /* [vertex] by colour, then by number */
     uint64_t *keys;           /* [vertex] colours in that order */
+    double *around;           /* [vertex][5] see find_around; set where pairs are needed */
 } coloured;
 
 static uint64_t mix(uint64_t a, uint64_t b) {
@@ -132,8 +138,12 @@ static uint32_t sort_colours(coloured *c, keyed *scratch) {
 
 static pelt_result new_colours(px_arena *scratch, const pelt_mesh *mesh, coloured *c) {
     uint32_t count = mesh->vertex_count;
-    *c = (coloured){mesh, PX_NEW(scratch, uint64_t, count), PX_NEW(scratch, uint64_t, count),
-                    PX_NEW(scratch, uint32_t, count), PX_NEW(scratch, uint64_t, count)};
+    *c = (coloured){mesh,
+                    PX_NEW(scratch, uint64_t, count),
+                    PX_NEW(scratch, uint64_t, count),
+                    PX_NEW(scratch, uint32_t, count),
+                    PX_NEW(scratch, uint64_t, count),
+                    NULL};
     return c->colours && c->next && c->sorted && c->keys ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
@@ -151,36 +161,80 @@ static bool refine_both(coloured c[2], keyed *scratch, uint32_t *colours) {
     }
 }
 
-/* Gives the first vertex whose colour is not its own, and the nearest of this colour in the other mesh, a new one. False
- * where all that remain have no triangles. */
-static bool pair_next(coloured c[2], uint64_t fresh) {
+/* Means of position and texture coordinates over the corners of the triangles around each vertex: coincident vertices of
+ * neighbouring charts differ in them. */
+static pelt_result find_around(px_arena *scratch, coloured *c) {
+    const pelt_mesh *mesh = c->mesh;
+    uint32_t *corners = PX_NEW(scratch, uint32_t, mesh->vertex_count);
+    if (!corners || !(c->around = PX_NEW(scratch, double, 5 * (size_t)mesh->vertex_count)))
+        return PELT_ERROR_MEMORY;
+    for (size_t e = 0; e < 9 * (size_t)mesh->triangle_count; e++) { /* e / 3 is a corner of the triangle e / 9 */
+        size_t v = mesh->triangles[e / 3], other = mesh->triangles[3 * (e / 9) + e % 3];
+        for (size_t x = 0; x < 3; x++)
+            c->around[5 * v + x] += (double)mesh->positions[3 * other + x];
+        for (size_t x = 0; x < 2 && mesh->uvs; x++)
+            c->around[5 * v + 3 + x] += (double)mesh->uvs[2 * other + x];
+        corners[v]++;
+    }
+    for (size_t e = 0; e < 5 * (size_t)mesh->vertex_count; e++)
+        c->around[e] /= corners[e / 5] ? corners[e / 5] : 1;
+    return PELT_OK;
+}
+
+/* How unlike vertices a of mesh 0 and b of mesh 1 are: the distance of their texture coordinates, which stay where rest poses
+ * differ; of those with the same ones (within 2⁻¹¹) their own distance. Squared, of the means around them. */
+static double apart(const coloured c[2], uint32_t a, uint32_t b) {
+    const double *p = c[0].around + 5 * (size_t)a, *q = c[1].around + 5 * (size_t)b;
+    double square = 0, texture = 0;
+    for (size_t x = 0; x < 5; x++)
+        *(x < 3 ? &square : &texture) += (p[x] - q[x]) * (p[x] - q[x]);
+    bool textured = c[0].mesh->uvs && c[1].mesh->uvs && texture > 0x1p-22;
+    return textured ? 1e30 * texture : square;
+}
+
+/* Gives the first vertex whose colour is not its own, and the one of this colour in the other mesh to which `choice` others
+ * are nearer, a new one. False where all that remain have no triangles, or there is no such choice. */
+static bool pair_next(coloured c[2], uint64_t fresh, uint32_t choice) {
     uint32_t count = c[0].mesh->vertex_count, first = 0, end;
     while (first + 1 < count && (c[0].keys[first] != c[0].keys[first + 1] || c[0].next[c[0].sorted[first]] == 0))
         first++;
     if (first + 1 >= count)
         return false;
-    const float *a = c[0].mesh->positions + 3 * (size_t)c[0].sorted[first];
-    uint32_t nearest = c[1].sorted[first];
-    double least = INFINITY;
-    for (end = first; end < count && c[1].keys[end] == c[0].keys[first]; end++) {
-        const float *b = c[1].mesh->positions + 3 * (size_t)c[1].sorted[end];
-        double square = 0;
-        for (int x = 0; x < 3; x++)
-            square += (double)(a[x] - b[x]) * (double)(a[x] - b[x]);
-        if (square < least) {
-            least = square;
-            nearest = c[1].sorted[end];
+    for (end = first; end < count && c[1].keys[end] == c[0].keys[first];)
+        end++;
+    uint32_t a = c[0].sorted[first];
+    for (uint32_t n = first; n < end; n++) {
+        double own = apart(c, a, c[1].sorted[n]);
+        uint32_t nearer = 0;
+        for (uint32_t m = first; m < end && nearer <= choice; m++) {
+            double other = apart(c, a, c[1].sorted[m]);
+            nearer += other < own || (other == own && m < n);
         }
+        if (nearer != choice)
+            continue;
+        c[0].colours[a] = c[1].colours[c[1].sorted[n]] = fresh;
+        return true;
     }
-    c[0].colours[c[0].sorted[first]] = c[1].colours[nearest] = fresh;
-    return true;
+    return false;
+}
+
+/* What a pair changes: colours of both meshes and what is around them. */
+static void copy_colours(const coloured from[2], coloured to[2]) {
+    for (int m = 0; m < 2; m++) {
+        uint32_t count = from[m].mesh->vertex_count;
+        memcpy(to[m].colours, from[m].colours, count * sizeof *to[m].colours);
+        memcpy(to[m].next, from[m].next, count * sizeof *to[m].next);
+        memcpy(to[m].sorted, from[m].sorted, count * sizeof *to[m].sorted);
+        memcpy(to[m].keys, from[m].keys, count * sizeof *to[m].keys);
+    }
 }
 
 /* *same: the meshes have the same connectivity; vertices are matched. Those without triangles are matched in order. */
 static pelt_result by_connectivity(px_arena *scratch, const pelt_mesh *mesh, const pelt_mesh *other, uint32_t *vertices,
                                    bool *same) {
-    coloured c[2];
-    uint32_t count = mesh->vertex_count, colours;
+    coloured c[2], before[2];
+    uint32_t count = mesh->vertex_count, colours, choice, most = PAIRED_MAX / (count + 1);
+    most = most > PAIRS_MAX ? most : PAIRS_MAX;
     *same = false;
     if (count != other->vertex_count || mesh->triangle_count != other->triangle_count || mesh->triangle_count == 0)
         return PELT_OK;
@@ -189,11 +243,22 @@ static pelt_result by_connectivity(px_arena *scratch, const pelt_mesh *mesh, con
     PX_TRY(new_colours(scratch, other, &c[1]));
     if (!keys)
         return PELT_ERROR_MEMORY;
-    for (uint64_t pair = 1; refine_both(c, keys, &colours); pair++) {
-        if (colours < count && pair <= PAIRS_MAX && pair_next(c, pair))
-            continue;
-        *same = pair <= PAIRS_MAX;
-        break;
+    *same = refine_both(c, keys, &colours);
+    for (uint64_t pair = 1; *same && colours < count; pair++) {
+        bool matched = false;
+        if (pair == 1) { /* most meshes need no pair */
+            PX_TRY(new_colours(scratch, mesh, &before[0]));
+            PX_TRY(new_colours(scratch, other, &before[1]));
+            PX_TRY(find_around(scratch, &c[0]));
+            PX_TRY(find_around(scratch, &c[1]));
+        }
+        copy_colours(c, before);
+        for (choice = 0; pair <= most && choice < CHOICES_MAX && !matched && pair_next(c, pair, choice); choice++)
+            if (!(matched = refine_both(c, keys, &colours)))
+                copy_colours(before, c);
+        if (!matched && choice == 0 && pair <= most) /* those that are left have no triangles */
+            break;
+        *same = matched;
     }
     for (uint32_t i = 0; *same && i < count; i++)
         vertices[c[0].sorted[i]] = c[1].sorted[i];
