@@ -19,7 +19,7 @@ typedef struct pelt_budget_desc {
     /* corrective morph targets in the file at most, 0 to 100; default 0. One holds the offset of weights that would be
      * negative, so 1 is as good as 0 */
     uint32_t morphs;
-    size_t bytes;        /* of the file at most; default 0: no limit */
+    size_t bytes; /* of the file at most; default 0: no limit */
     /* more than 0: the smallest file in which no vertex is farther from its place in any frame, object units;
      * `bytes` must be 0 then. Default 0: the smallest E_rms within the budget */
     double max_error;
