@@ -5,7 +5,7 @@
  * reason. The measures of the artist's weights against themselves must be 0, or the program stops.
  *
  *   bench_bind [FILTER] [--set NAME=VALUE]… [--threads N]
- *              [--worst | --fit | --invariance | --robots | --scaling | --sizes | --paper | --apply | --defects |
+ *              [--worst | --fit | --invariance | --robots | --speed | --scaling | --sizes | --paper | --apply | --defects |
  *               --methods | --coarse | --curve | --figures | --distances | --falloffs]
  *
  *   FILTER        only files whose path contains this
@@ -17,7 +17,8 @@
  *   --fit         whether skeletons of the wrong size or direction are detected, and how they are corrected
  *   --invariance  L1 between bindings of the same character: rotated, scaled, subdivided, on other grids
  *   --robots      rigid characters around the skeletons: hulls, ball joints, plates, bolts, each with one joint
- *   --scaling     seconds against threads, resolution and joints
+ *   --speed       CPU seconds of every character, and the share that runs on one thread
+ *   --scaling     CPU seconds against resolution and joints
  *   --sizes       CPU seconds and memory at 256 to 2048, and how weights change from one resolution to the next
  *   --paper       seconds of the paper's method on the paper's grid
  *   --apply       milliseconds to apply other settings on a generated mesh
@@ -47,6 +48,7 @@ static bool parse(int argc, char **argv, bind_bench *b, table_fn **table) {
     } tables[] = {{"--fit", bind_fit},
                   {"--invariance", bind_invariance},
                   {"--robots", bind_robots},
+                  {"--speed", bind_speed},
                   {"--scaling", bind_scaling},
                   {"--sizes", bind_sizes},
                   {"--paper", bind_paper},
@@ -86,7 +88,7 @@ int main(int argc, char **argv) {
     table_fn *table = bind_table;
     if (!parse(argc, argv, &b, &table)) {
         fprintf(stderr, "usage: bench_bind [FILTER] [--set NAME=VALUE]… [--threads N] "
-                        "[--worst | --fit | --invariance | --robots | --scaling | --paper | --apply | --defects | "
+                        "[--worst | --fit | --invariance | --robots | --speed | --scaling | --sizes | --paper | --apply | --defects | "
                         "--methods | --coarse | --curve | --figures | --distances | --falloffs]\n");
         return 1;
     }

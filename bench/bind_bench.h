@@ -12,6 +12,7 @@ typedef struct bind_bench {
     uint32_t thread_count;
     uint32_t setting_count;
     const char *settings[MAX_SETTINGS]; /* "NAME=VALUE": options of every binding */
+    void *sums;                         /* of the rows of a table */
 } bind_bench;
 
 typedef struct bind_figures {
@@ -39,6 +40,7 @@ int bind_table(pelt_context *context, const bind_bench *b);
 int bind_fit(pelt_context *context, const bind_bench *b);
 int bind_invariance(pelt_context *context, const bind_bench *b);
 int bind_robots(pelt_context *context, const bind_bench *b);
+int bind_speed(pelt_context *context, const bind_bench *b);
 int bind_scaling(pelt_context *context, const bind_bench *b);
 int bind_sizes(pelt_context *context, const bind_bench *b);
 int bind_paper(pelt_context *context, const bind_bench *b);

@@ -7,6 +7,7 @@
 #include "core/core.h"
 #include "core/math3.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -127,28 +128,98 @@ static pelt_result divide_bones(pelt_context *context, pelt_model *model, uint32
     return PELT_OK;
 }
 
-/* ---- Growth ------------------------------------------------------------------------------------------------- */
+/* ---- Threads ------------------------------------------------------------------------------------------------ */
 
-static pelt_result print_threads(pelt_context *context, const bind_bench *b, const character *c) {
+/* CPU seconds of the loops that several threads would share. */
+typedef struct shared_work {
+    double seconds;
+} shared_work;
+
+static double cpu_seconds(void) {
+    return (double)clock() / CLOCKS_PER_SEC;
+}
+
+/* Runs the tasks one after the other: the first takes all blocks. A loop of one block has one task. */
+static void run_in_turn(void *user, uint32_t task_count, pelt_task_fn *task, void *task_user) {
+    shared_work *work = user;
+    double start = cpu_seconds();
+    for (uint32_t n = 0; n < task_count; n++)
+        task(task_user, n);
+    if (task_count > 1)
+        work->seconds += cpu_seconds() - start;
+}
+
+typedef struct speed_sums {
+    uint32_t count;
+    double cpu, worst, serial, least_ratio;
+} speed_sums;
+
+static void print_speed_row(const char *name, const char *voxels, const char *joints, double cpu, double serial,
+                            double ratio) {
+    printf("| %s | %s | %s | %.3f | %.0f | %.2f |\n", name, voxels, joints, cpu, 100 * serial, ratio);
+    fflush(stdout);
+}
+
+static pelt_result print_speed(pelt_context *context, const bind_bench *b, const character *c) {
     (void)context;
-    double seconds[2], cpu = 0;
-    for (uint32_t n = 0; n < 2; n++) {
+    speed_sums *sums = b->sums;
+    timing best = {.figures.cpu = INFINITY};
+    double serial = 0;
+    for (int r = 0; r < ROUNDS; r++) {
+        shared_work work = {0};
         pelt_context_desc desc = pelt_context_desc_default();
         pelt_context *own;
         timing t;
-        desc.thread_count = n + 1;
+        desc.thread_count = 2;
+        desc.run_tasks = run_in_turn;
+        desc.run_tasks_user = &work;
         PX_TRY(pelt_context_create(&desc, &own));
-        pelt_result result = time_bind(own, b, NULL, c, NULL, 0, &t);
+        pelt_model *model = NULL;
+        const char *reason;
+        pelt_result result = character_load(own, c, &model, &reason);
+        work.seconds = 0; /* without loading */
+        if (result == PELT_OK)
+            result = bind_with(own, b, NULL, model, &t.figures);
+        if (result == PELT_OK && t.figures.cpu < best.figures.cpu) {
+            best = (timing){t.figures, model->skeleton.joint_count, model->mesh.triangle_count};
+            serial = 1 - work.seconds / t.figures.cpu;
+        }
+        pelt_model_destroy(model);
         pelt_context_destroy(own);
         PX_TRY(result);
-        seconds[n] = t.figures.total;
-        cpu = n ? cpu : t.figures.cpu;
     }
-    printf("| %-18s | %8.3f | %8.3f | %8.3f | %5.2f |\n", c->name, cpu, seconds[0], seconds[1],
-           seconds[0] / seconds[1]);
-    fflush(stdout);
+    char voxels[16], joints[16];
+    double cpu = best.figures.cpu, ratio = 2 / (1 + serial);
+    snprintf(voxels, sizeof voxels, "%.0f", (double)best.figures.voxel_count);
+    snprintf(joints, sizeof joints, "%u", best.joint_count);
+    print_speed_row(c->name, voxels, joints, cpu, serial, ratio);
+    sums->least_ratio = sums->count ? fmin(sums->least_ratio, ratio) : ratio;
+    sums->worst = fmax(sums->worst, cpu);
+    sums->cpu += cpu;
+    sums->serial += cpu * serial;
+    sums->count++;
     return PELT_OK;
 }
+
+int bind_speed(pelt_context *context, const bind_bench *b) {
+    speed_sums sums = {0};
+    bind_bench all = *b;
+    all.filter = b->filter ? b->filter : "."; /* of every path */
+    all.sums = &sums;
+    printf("CPU seconds of pelt_bind with one thread, without loading, the least of %d; share of it outside of loops\n"
+           "that threads share; speed with two threads if these halve\n\n"
+           "| character | voxels | joints | CPU s | serial %% | 2 threads |\n|---|---:|---:|---:|---:|---:|\n",
+           ROUNDS);
+    int code = bind_each(context, &all, print_speed);
+    if (sums.count) {
+        double serial = sums.serial / sums.cpu;
+        print_speed_row("mean", "", "", sums.cpu / sums.count, serial, 2 / (1 + serial));
+        printf("| worst | | | %.3f | | %.2f |\n", sums.worst, sums.least_ratio);
+    }
+    return code;
+}
+
+/* ---- Growth ------------------------------------------------------------------------------------------------- */
 
 static pelt_result print_resolutions(pelt_context *context, const bind_bench *b, const character *c) {
     for (uint32_t resolution = 64; resolution <= 256; resolution += 64) {
@@ -214,13 +285,10 @@ static pelt_result print_joints(pelt_context *context, const bind_bench *b, cons
 }
 
 int bind_scaling(pelt_context *context, const bind_bench *b) {
-    printf(
-        "Seconds, the least of %d\n\n"
-        "| character          | CPU s, 1 thread | seconds, 1 thread | 2 threads | ratio |\n|---|---:|---:|---:|---:|\n",
-        ROUNDS);
-    int code = bind_each(context, b, print_threads);
-    printf("\n| character          | resolution |    voxels |    CPU s | ns/voxel |\n|---|---:|---:|---:|---:|\n");
-    code |= bind_each(context, b, print_resolutions);
+    printf("CPU seconds, the least of %d\n\n"
+           "| character          | resolution |    voxels |    CPU s | ns/voxel |\n|---|---:|---:|---:|---:|\n",
+           ROUNDS);
+    int code = bind_each(context, b, print_resolutions);
     printf("\nEvery bone as one, two and four\n\n"
            "| character          | joints |    CPU s | ms/joint |\n|---|---:|---:|---:|\n");
     return code | bind_each(context, b, print_joints);
