@@ -216,14 +216,17 @@ static void note_allocation(pelt_context *context, size_t total) {
     atomic_fetch_add(&context->memory_count, 1);
 }
 
-/* A block of `size` bytes, not zeroed. */
-static void *raw_alloc(pelt_context *context, size_t size) {
+/* A block of `size` bytes. Zeroed: memory that the C library's heap gets from the system is zeroed already, page by page
+ * when it is first used, which may be on several threads. */
+static void *raw_alloc(pelt_context *context, size_t size, bool zeroed) {
+    bool heap = zeroed && context->desc.resize == heap_resize;
     size_t total;
     if (size > SIZE_MAX / 2 || !reserve(context, size, &total)) {
         px_fail_memory(context);
         return NULL;
     }
-    char *origin = context->desc.resize(context->desc.resize_user, NULL, 0, size + BLOCK_OVERHEAD);
+    char *origin = heap ? calloc(1, size + BLOCK_OVERHEAD)
+                        : context->desc.resize(context->desc.resize_user, NULL, 0, size + BLOCK_OVERHEAD);
     if (!origin) {
         atomic_fetch_sub(&context->memory_current, size);
         px_fail_memory(context);
@@ -236,7 +239,7 @@ static void *raw_alloc(pelt_context *context, size_t size) {
     memcpy(block - sizeof head, &head, sizeof head);
     PX_POISON(block - sizeof head, sizeof head);
     PX_POISON(block + size, (size_t)(origin + size + BLOCK_OVERHEAD - (block + size)));
-    return block;
+    return zeroed && !heap ? memset(block, 0, size) : block;
 }
 
 static block_head head_of(const void *pointer) {
@@ -249,14 +252,12 @@ static block_head head_of(const void *pointer) {
 }
 
 void *px_alloc(pelt_context *context, size_t count, size_t size) {
-    size_t bytes = px_mul_size(count, size);
-    void *pointer = raw_alloc(context, bytes);
-    return pointer ? memset(pointer, 0, bytes) : NULL;
+    return raw_alloc(context, px_mul_size(count, size), true);
 }
 
 void *px_resize(pelt_context *context, void *pointer, size_t count, size_t size) {
     size_t bytes = px_mul_size(count, size);
-    void *grown = raw_alloc(context, bytes);
+    void *grown = raw_alloc(context, bytes, false);
     if (grown && pointer) {
         memcpy(grown, pointer, px_min_size(bytes, head_of(pointer).size));
         px_free(context, pointer);
