@@ -396,9 +396,9 @@ typedef struct px_bind_gap {
     double cell;     /* edge of a cell below which the surfaces are in no adjacent voxels; INFINITY */
 } px_bind_gap;
 
-/* The smallest gap at the contacts of each pair: updates gaps [pair]. */
+/* The smallest gap at the contacts of each pair: updates gaps [pair]. Sorts the contacts by pair. */
 pelt_result px_bind_gaps(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
-                         const px_bind_contact *contacts, size_t contact_count, px_bind_gap *gaps);
+                         px_bind_contact *contacts, size_t contact_count, px_bind_gap *gaps);
 
 /* ---- Binding ----------------------------------------------------------------------------------------------- */
 

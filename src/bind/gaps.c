@@ -20,6 +20,8 @@
 #define MAX_NEAR         256u /* triangles around a contact that are compared; of more, every second, third … */
 
 #define KNOWN_SLOTS 8192u /* a power of two */
+#define REGION_SIDE 8u    /* voxels along the edge of the blocks by which triangles far from contacts are left out */
+#define ROUNDING    1e-6  /* relative slack of the lower bound of a path */
 
 #define MAX_NORM 2.31 /* largest |n|₁ + |n|∞ of a unit vector: 4 / √3 */
 
@@ -32,14 +34,22 @@ typedef struct candidate {
 typedef struct gap_search {
     const px_bind_subject *subject;
     const px_bind_volume *volume;
-    px_voxel_contents contents;
+    uint32_t triangle_count;    /* of the triangles near contacts: */
+    uint32_t *triangles;        /* [near triangle] of the subject, ascending */
+    px_voxel_contents contents; /* near triangles of the voxels around contacts */
     px_neighbours edges;
     double diagonal; /* of the mesh, object units */
-    double *ways;    /* [class] length of the path from the current triangle; INFINITY: not reached */
+    double *lengths; /* [edge] */
+    /* Paths along edges from one triangle, of at most this length, that may lead to the triangles around a contact: those
+     * lie in a sphere. */
+    uint32_t source; /* PELT_NONE: none yet at this contact */
+    double most, centre[3], radius;
+    double *ways;    /* [class] length of the path; INFINITY: not reached */
+    bool *changed;   /* [class] its path became shorter since its edges were followed */
     uint32_t *queue; /* [class] reached classes */
     uint32_t queue_count;
-    /* [slot] Pairs of triangles that are no gap, (larger index << 32) + smaller one: found again at the next contacts.
-     * A pair may replace another one in its slot. */
+    /* [slot] Pairs of triangles, (larger index << 32) + smaller one, that have been compared at another contact: the gap only
+     * becomes smaller. A pair may replace another one. */
     uint64_t *known;
 } gap_search;
 
@@ -150,35 +160,62 @@ static bool is_corner(const px_bind_subject *s, uint32_t triangle, uint32_t row)
     return corners[0] == row || corners[1] == row || corners[2] == row;
 }
 
-/* Whether a path along edges of at most this length leads from one triangle to another. Paths are relaxed until nothing
- * changes; most searches end early, at a neighbour on the same piece of the surface. */
-static bool is_near(gap_search *s, uint32_t triangle, uint32_t other, double most) {
-    for (uint32_t n = 0; n < s->queue_count; n++)
+/* Lower bound of the distance of a class from the triangles around the contact. */
+static double least_distance(const gap_search *s, uint32_t row) {
+    const float *p = s->subject->positions + 3 * (size_t)row;
+    double x = p[0] - s->centre[0], y = p[1] - s->centre[1], z = p[2] - s->centre[2];
+    return (1 - ROUNDING) * sqrt(x * x + y * y + z * z) - (1 + ROUNDING) * s->radius;
+}
+
+/* Begins paths at another triangle. */
+static void begin_paths(gap_search *s, uint32_t triangle, double most) {
+    for (uint32_t n = 0; n < s->queue_count; n++) {
         s->ways[s->queue[n]] = INFINITY;
+        s->changed[s->queue[n]] = false;
+    }
     s->queue_count = 0;
     for (size_t c = 0; c < 3; c++) {
         uint32_t corner = s->subject->triangles[3 * (size_t)triangle + c];
         if (s->ways[corner] != 0)
             s->queue[s->queue_count++] = corner;
         s->ways[corner] = 0;
+        s->changed[corner] = true;
     }
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (uint32_t n = 0; n < s->queue_count; n++) {
-            uint32_t from = s->queue[n];
-            for (size_t e = s->edges.offsets[from]; e < s->edges.offsets[from + 1]; e++) {
-                uint32_t to = s->edges.items[e];
-                double way = s->ways[from] + edge_length(s->subject, from, to);
-                if (!(way < s->ways[to]) || way > most)
-                    continue;
-                if (s->ways[to] == INFINITY)
-                    s->queue[s->queue_count++] = to;
-                s->ways[to] = way;
-                changed = true;
-                if (is_corner(s->subject, other, to))
-                    return true;
-            }
-        }
+    s->source = triangle;
+    s->most = most;
+}
+
+/* Follows the edges of a class; true if one leads to a triangle. */
+static bool follow(gap_search *s, uint32_t from, uint32_t other, bool *any) {
+    bool found = false;
+    s->changed[from] = false;
+    for (size_t e = s->edges.offsets[from]; e < s->edges.offsets[from + 1]; e++) {
+        uint32_t to = s->edges.items[e];
+        double way = s->ways[from] + s->lengths[e];
+        if (!(way < s->ways[to]) || way + px_fmax(least_distance(s, to), 0) > s->most)
+            continue;
+        if (s->ways[to] == INFINITY)
+            s->queue[s->queue_count++] = to;
+        s->ways[to] = way;
+        s->changed[to] = *any = true;
+        found |= is_corner(s->subject, other, to);
+    }
+    return found;
+}
+
+/* Whether a path along edges of at most this length leads from one triangle to another. Paths become shorter until nothing
+ * changes, or until one is found; the next search from this triangle continues there. */
+static bool is_near(gap_search *s, uint32_t triangle, uint32_t other, double most) {
+    if (s->source != triangle || s->most != most)
+        begin_paths(s, triangle, most);
+    for (size_t c = 0; c < 3; c++)
+        if (s->ways[s->subject->triangles[3 * (size_t)other + c]] < INFINITY)
+            return true;
+    for (bool any = true; any;) {
+        any = false;
+        for (uint32_t n = 0; n < s->queue_count; n++)
+            if (s->changed[s->queue[n]] && follow(s, s->queue[n], other, &any))
+                return true;
     }
     return false;
 }
@@ -212,9 +249,12 @@ static void compare(gap_search *s, const candidate *near, uint32_t count, uint32
     corners_of(s, near[n].triangle, own);
     for (uint32_t m = n + 1; m < count; m++) {
         uint32_t a = near[n].triangle, b = near[m].triangle;
-        uint64_t pair = a > b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a, *slot = known_slot(s, pair);
-        if (*slot == pair || apart(&near[n], &near[m]) >= MAX_NORM * gap->cell || share_corner(s->subject, a, b))
+        if (apart(&near[n], &near[m]) >= MAX_NORM * gap->cell || share_corner(s->subject, a, b))
             continue;
+        uint64_t pair = a > b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a, *slot = known_slot(s, pair);
+        if (*slot == pair)
+            continue;
+        *slot = pair;
         corners_of(s, b, other);
         closest c = triangle_distance(own, other);
         double sum = 0, most = 0;
@@ -223,11 +263,7 @@ static void compare(gap_search *s, const candidate *near, uint32_t count, uint32
             most = px_fmax(most, fabs(c.between[k]) / c.distance);
         }
         double cell = c.distance / (sum + most);
-        if (!(cell < gap->cell))
-            continue;
-        if (is_no_gap(s, &near[n], &near[m], &c))
-            *slot = pair;
-        else
+        if (cell < gap->cell && !is_no_gap(s, &near[n], &near[m], &c))
             *gap = (px_bind_gap){c.distance, cell};
     }
 }
@@ -251,6 +287,22 @@ static uint32_t measure(const gap_search *s, const uint32_t *triangles, uint32_t
     return kept;
 }
 
+/* Sets the sphere around the triangles of a contact. */
+static void enclose(gap_search *s, const candidate *near, uint32_t count) {
+    s->source = PELT_NONE;
+    s->radius = 0;
+    for (int c = 0; c < 3; c++) {
+        s->centre[c] = 0;
+        for (uint32_t n = 0; n < count; n++)
+            s->centre[c] += near[n].centre[c] / count;
+    }
+    for (uint32_t n = 0; n < count; n++) {
+        double x = near[n].centre[0] - s->centre[0], y = near[n].centre[1] - s->centre[1];
+        double z = near[n].centre[2] - s->centre[2];
+        s->radius = px_fmax(s->radius, sqrt(x * x + y * y + z * z) + near[n].radius);
+    }
+}
+
 /* The triangles in the 27 voxels around a contact, without duplicates; at most MAX_NEAR of them, evenly chosen. */
 static uint32_t list_near(const gap_search *s, uint32_t voxel, uint32_t near[MAX_NEAR]) {
     const px_voxels *voxels = &s->volume->voxels;
@@ -263,53 +315,171 @@ static uint32_t list_near(const gap_search *s, uint32_t voxel, uint32_t near[MAX
             uint32_t at = px_voxel_at(voxels, cell[0] + k % 3 - 1, cell[1] + k / 3 % 3 - 1, cell[2] + k / 9 - 1);
             for (uint32_t t = at == PELT_NONE ? 0 : s->contents.firsts[at];
                  at != PELT_NONE && t < s->contents.firsts[at + 1]; t++, total++) {
+                uint32_t triangle = s->triangles[s->contents.triangles[t]];
                 bool known = pass == 0 || total % stride || count == MAX_NEAR;
                 for (uint32_t n = 0; n < count && !known; n++)
-                    known = near[n] == s->contents.triangles[t];
+                    known = near[n] == triangle;
                 if (!known)
-                    near[count++] = s->contents.triangles[t];
+                    near[count++] = triangle;
             }
         }
     }
     return count;
 }
 
-static pelt_result search(px_arena *arena, pelt_context *context, gap_search *s, const px_bind_contact *contacts,
-                          size_t contact_count, px_bind_gap *gaps) {
+/* Blocks of voxels around contacts. */
+typedef struct region {
+    uint32_t size[3];
+    uint8_t *marks; /* [block] 1: it has a voxel around a contact */
+} region;
+
+/* Numbers of the blocks along an axis that hold cells `low` to `high`, which may lie outside of the grid. */
+static void blocks_of(const region *r, int axis, float low, float high, uint32_t out[2]) {
+    float last = (float)(r->size[axis] - 1);
+    out[0] = (uint32_t)px_fminf(px_fmaxf(low / REGION_SIDE, 0), last);
+    out[1] = (uint32_t)px_fminf(px_fmaxf(high / REGION_SIDE, 0), last);
+}
+
+/* Marks the blocks of a box of cells, or finds whether one is marked. */
+static bool visit_blocks(const region *r, const float low[3], const float high[3], bool mark) {
+    uint32_t x[2], y[2], z[2];
+    bool any = false;
+    blocks_of(r, 0, low[0], high[0], x);
+    blocks_of(r, 1, low[1], high[1], y);
+    blocks_of(r, 2, low[2], high[2], z);
+    for (size_t k = z[0]; k <= z[1]; k++)
+        for (size_t j = y[0]; j <= y[1]; j++)
+            for (size_t i = x[0]; i <= x[1]; i++) {
+                uint8_t *block = &r->marks[(k * r->size[1] + j) * r->size[0] + i];
+                *block |= mark;
+                any |= *block;
+            }
+    return any;
+}
+
+/* Sets the triangles near contacts and the contents of the voxels. */
+static pelt_result list_triangles(px_arena *arena, gap_search *s, const px_bind_contact *contacts,
+                                  size_t contact_count) {
     const px_bind_subject *subject = s->subject;
-    pelt_mesh rows = {.triangle_count = subject->triangle_count, .triangles = subject->triangles};
-    float low[3], high[3];
-    uint32_t near[MAX_NEAR];
-    candidate candidates[MAX_NEAR];
-    s->diagonal = px_box(subject->positions, subject->classes.count, low, high);
-    s->ways = PX_NEW(arena, double, subject->classes.count);
-    s->queue = PX_NEW(arena, uint32_t, subject->classes.count);
-    s->known = PX_NEW(arena, uint64_t, KNOWN_SLOTS);
-    if (!s->ways || !s->queue || !s->known)
+    const px_voxels *voxels = &s->volume->voxels;
+    region r;
+    for (int c = 0; c < 3; c++)
+        r.size[c] = voxels->grid.size[c] / REGION_SIDE + 1;
+    r.marks = PX_NEW(arena, uint8_t, (size_t)r.size[0] * r.size[1] * r.size[2]);
+    s->triangles = PX_NEW(arena, uint32_t, subject->triangle_count);
+    uint32_t *corners = PX_NEW(arena, uint32_t, 3 * (size_t)subject->triangle_count); /* of the near triangles */
+    if (!r.marks || !s->triangles || !corners)
         return PELT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < subject->classes.count; i++)
-        s->ways[i] = INFINITY;
-    PX_TRY(px_neighbours_make(arena, &rows, &(pelt_vertex_classes){.count = subject->classes.count}, &s->edges));
-    PX_TRY(px_voxels_contents(context, arena, subject->positions, subject->classes.count, subject->triangles,
-                              subject->triangle_count, &s->volume->voxels, &s->contents));
     for (size_t n = 0; n < contact_count; n++) {
-        if (n && contacts[n].voxel == contacts[n - 1].voxel && contacts[n].pair == contacts[n - 1].pair)
+        float low[3], high[3];
+        for (int c = 0; c < 3; c++) {
+            low[c] = (float)voxels->cells[contacts[n].voxel][c] - 1;
+            high[c] = low[c] + 2;
+        }
+        visit_blocks(&r, low, high, true);
+    }
+    for (uint32_t t = 0; t < subject->triangle_count; t++) {
+        float low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, p[3];
+        const uint32_t *own = subject->triangles + 3 * (size_t)t;
+        for (int k = 0; k < 3; k++) {
+            px_bind_to_grid(&voxels->grid, subject->positions + 3 * (size_t)own[k], p);
+            for (int c = 0; c < 3; c++) {
+                low[c] = px_fminf(low[c], p[c] - 1); /* a cell of slack for rounding */
+                high[c] = px_fmaxf(high[c], p[c] + 2);
+            }
+        }
+        if (!visit_blocks(&r, low, high, false))
             continue;
-        uint32_t count = measure(s, near, list_near(s, contacts[n].voxel, near), candidates);
+        memcpy(corners + 3 * (size_t)s->triangle_count, own, 3 * sizeof *own);
+        s->triangles[s->triangle_count++] = t;
+    }
+    return px_voxels_contents(px_arena_context(arena), arena, subject->positions, subject->classes.count, corners, s->triangle_count,
+                              voxels, &s->contents);
+}
+
+typedef struct gap_job {
+    pelt_context *context;
+    const gap_search *search;
+    const px_bind_contact *contacts; /* sorted by pair of joints */
+    const size_t *firsts;            /* [pair of joints that touches + 1] */
+    px_bind_gap *gaps;
+} gap_job;
+
+/* The gap of one pair of joints. */
+static pelt_result search(const gap_job *job, px_arena *arena, size_t touching) {
+    gap_search s = *job->search;
+    uint32_t near[MAX_NEAR], rows = s.subject->classes.count;
+    candidate candidates[MAX_NEAR];
+    s.ways = PX_NEW(arena, double, rows);
+    s.changed = PX_NEW(arena, bool, rows);
+    s.queue = PX_NEW(arena, uint32_t, rows);
+    s.known = PX_NEW(arena, uint64_t, KNOWN_SLOTS);
+    if (!s.ways || !s.changed || !s.queue || !s.known)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < rows; i++)
+        s.ways[i] = INFINITY;
+    for (size_t n = job->firsts[touching]; n < job->firsts[touching + 1]; n++) {
+        if (n > job->firsts[touching] && job->contacts[n].voxel == job->contacts[n - 1].voxel)
+            continue;
+        uint32_t count = measure(&s, near, list_near(&s, job->contacts[n].voxel, near), candidates);
+        enclose(&s, candidates, count);
         for (uint32_t k = 0; k < count; k++)
-            compare(s, candidates, count, k, &gaps[contacts[n].pair]);
-        PX_TRY(px_cancelled(context));
+            compare(&s, candidates, count, k, &job->gaps[job->contacts[n].pair]);
+        PX_TRY(px_cancelled(job->context));
     }
     return PELT_OK;
 }
 
+static pelt_result search_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const gap_job *job = user;
+    pelt_result result = PELT_OK;
+    for (size_t n = first; n < first + count && result == PELT_OK; n++) {
+        px_arena *arena = px_arena_create(job->context);
+        result = arena ? search(job, arena, n) : PELT_ERROR_MEMORY;
+        px_arena_destroy(arena);
+    }
+    return result;
+}
+
+static int compare_contacts(const void *left, const void *right) {
+    const px_bind_contact *a = left, *b = right;
+    if (a->pair != b->pair)
+        return a->pair < b->pair ? -1 : 1;
+    return a->voxel < b->voxel ? -1 : a->voxel > b->voxel;
+}
+
+static pelt_result search_all(px_arena *arena, gap_search *s, px_bind_contact *contacts, size_t contact_count,
+                              px_bind_gap *gaps) {
+    pelt_context *context = px_arena_context(arena);
+    const px_bind_subject *subject = s->subject;
+    pelt_mesh rows = {.triangle_count = subject->triangle_count, .triangles = subject->triangles};
+    float low[3], high[3];
+    size_t *firsts = PX_NEW(arena, size_t, contact_count + 1), touching = 0;
+    s->diagonal = px_box(subject->positions, subject->classes.count, low, high);
+    PX_TRY(px_neighbours_make(arena, &rows, &(pelt_vertex_classes){.count = subject->classes.count}, &s->edges));
+    s->lengths = PX_NEW(arena, double, s->edges.offsets[subject->classes.count]);
+    if (!firsts || !s->lengths)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < subject->classes.count; i++)
+        for (size_t e = s->edges.offsets[i]; e < s->edges.offsets[i + 1]; e++)
+            s->lengths[e] = edge_length(subject, i, s->edges.items[e]);
+    PX_TRY(list_triangles(arena, s, contacts, contact_count));
+    px_sort(contacts, contact_count, sizeof *contacts, compare_contacts);
+    for (size_t n = 0; n < contact_count; n++)
+        if (n == 0 || contacts[n].pair != contacts[n - 1].pair)
+            firsts[touching++] = n;
+    firsts[touching] = contact_count;
+    return px_parallel(context, NULL, touching, 1, search_block, &(gap_job){context, s, contacts, firsts, gaps});
+}
+
 pelt_result px_bind_gaps(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
-                         const px_bind_contact *contacts, size_t contact_count, px_bind_gap *gaps) {
+                         px_bind_contact *contacts, size_t contact_count, px_bind_gap *gaps) {
     gap_search s = {.subject = subject, .volume = volume};
     px_arena *arena = px_arena_create(context);
     if (!arena)
         return PELT_ERROR_MEMORY;
-    pelt_result result = search(arena, context, &s, contacts, contact_count, gaps);
+    pelt_result result = search_all(arena, &s, contacts, contact_count, gaps);
     px_arena_destroy(arena);
     return result;
 }

@@ -160,9 +160,8 @@ static pelt_result find_touching(px_arena *arena, toucher *t, size_t pairs, pelt
     if (result == PELT_OK && t->contacts.failed)
         result = PELT_ERROR_MEMORY;
     if (result == PELT_OK && t->contacts.size)
-        result =
-            px_bind_gaps(context, t->subject, t->wave->volume, (const px_bind_contact *)(const void *)t->contacts.data,
-                         t->contacts.size / sizeof(px_bind_contact), gaps);
+        result = px_bind_gaps(context, t->subject, t->wave->volume, (px_bind_contact *)(void *)t->contacts.data,
+                              t->contacts.size / sizeof(px_bind_contact), gaps);
     if (result == PELT_OK)
         result = list_pairs(arena, t, pairs, gaps, report);
     px_free(context, gaps);
