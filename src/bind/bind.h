@@ -189,10 +189,10 @@ typedef struct px_bind_wave_list {
     size_t count, capacity;
 } px_bind_wave_list;
 
-/* Threads mark a voxel, so that one of them relaxes it. */
-typedef struct px_bind_wave_round {
-    _Atomic uint8_t last;
-} px_bind_wave_round;
+/* Read by several threads while one of them writes it. */
+typedef struct px_bind_wave_byte {
+    _Atomic uint8_t value;
+} px_bind_wave_byte;
 
 /* A front that starts at bones and propagates through the volume. */
 typedef struct px_bind_wave {
@@ -206,13 +206,13 @@ typedef struct px_bind_wave {
     const struct px_bind_crossings *crossings; /* propagation over bridges; NULL: none */
     /* Breadth-first search instead of fast marching: faster; owners and distances are approximate. */
     bool floods;
-    float *distances;           /* [voxel] to the segment that owns it, in cells; INFINITY: not reached */
-    uint32_t *owners;           /* [voxel] owning segment, or PELT_NONE */
-    float *keys;                /* [voxel] priority: the distance with penalties */
-    uint8_t *finals;            /* [voxel] WAVE_… bits; 0: its distance is not final */
-    uint8_t *sees;              /* [voxel] 1: it has a line of sight to its owner */
-    uint64_t *marks;            /* [voxel / 64] bits of the voxels that become final in this round; else 0 */
-    px_bind_wave_round *rounds; /* [voxel] the last round in which it was relaxed */
+    float *distances;          /* [voxel] to the segment that owns it, in cells; INFINITY: not reached */
+    uint32_t *owners;          /* [voxel] owning segment, or PELT_NONE */
+    float *keys;               /* [voxel] priority: the distance with penalties */
+    uint8_t *finals;           /* [voxel] WAVE_… bits; 0: its distance is not final */
+    px_bind_wave_byte *sees;   /* [voxel] tag of the owner if it has a line of sight to it; else 0 */
+    uint64_t *marks;           /* [voxel / 64] bits of the voxels that become final in this round; else 0 */
+    px_bind_wave_byte *rounds; /* [voxel] the last round in which it was relaxed: by one thread */
     uint8_t round;
     /* Voxels whose keys are in [n, n + 1) · width wait in bucket n modulo PX_BIND_WAVE_BUCKETS; `bucket` is the first. */
     px_bind_wave_list buckets[PX_BIND_WAVE_BUCKETS];

@@ -22,6 +22,7 @@ enum { WAVE_FINAL = 1, WAVE_FRESH = 2 }; /* FRESH: since this round */
 #define MIN_INSIDE    0.25f /* share of a bone inside the volume: below it the bone counts as outside */
 #define BUCKET_WIDTH  0.25f /* of the shortest edge of a cell; keys within it are not ordered */
 #define FRONT_BLOCK   256u  /* voxels of a bucket per parallel block */
+#define SHARED_TAG    255u  /* tag of all segments from this one on */
 #define AHEAD         16u   /* entries of a list from a voxel to the one that is fetched meanwhile */
 
 /* ---- Buckets ----------------------------------------------------------------------------------------------- */
@@ -44,13 +45,13 @@ static pelt_result list_add(pelt_context *context, px_bind_wave_list *list, uint
     return PELT_OK;
 }
 
-static uint64_t bucket_of(const px_bind_wave *w, uint32_t voxel) {
-    return (uint64_t)(w->keys[voxel] / w->width);
+static uint64_t bucket_of(const px_bind_wave *w, float key) {
+    return (uint64_t)(key / w->width);
 }
 
 /* Voxels of buckets beyond the last one wait in it. */
 static pelt_result push(px_bind_wave *w, uint32_t voxel) {
-    uint64_t bucket = bucket_of(w, voxel), last = w->bucket + PX_BIND_WAVE_BUCKETS - 1;
+    uint64_t bucket = bucket_of(w, w->keys[voxel]), last = w->bucket + PX_BIND_WAVE_BUCKETS - 1;
     bucket = bucket < w->bucket ? w->bucket : bucket > last ? last : bucket;
     w->waiting++;
     return list_add(w->context, &w->buckets[bucket % PX_BIND_WAVE_BUCKETS], voxel);
@@ -76,7 +77,7 @@ static pelt_result pop(px_bind_wave *w) {
         }
         if (w->finals[voxel])
             continue;
-        if (bucket_of(w, voxel) >
+        if (bucket_of(w, w->keys[voxel]) >
             w->bucket) { /* it waited in the last bucket for a later one: in another list than this */
             PX_TRY(push(w, voxel));
             continue;
@@ -103,14 +104,22 @@ static float key_of(const px_bind_wave *w, uint32_t segment, float distance) {
     return distance <= free ? distance : free + BEYOND_FACTOR * (distance - free);
 }
 
+static uint8_t tag_of(uint32_t segment) {
+    return (uint8_t)(segment + 1 < SHARED_TAG ? segment + 1 : SHARED_TAG);
+}
+
+static uint8_t sees(const px_bind_wave *w, uint32_t voxel) {
+    return atomic_load_explicit(&w->sees[voxel].value, memory_order_relaxed);
+}
+
 /* True if the voxel takes the offer. */
-static bool offer_key(px_bind_wave *w, uint32_t voxel, float key, float distance, uint32_t segment, bool sees) {
+static bool offer_key(px_bind_wave *w, uint32_t voxel, float key, float distance, uint32_t segment, bool seen) {
     if (!(key < w->keys[voxel] || (key == w->keys[voxel] && key < INFINITY && segment < w->owners[voxel])))
         return false;
     w->keys[voxel] = key;
     w->distances[voxel] = distance;
     w->owners[voxel] = segment;
-    w->sees[voxel] = sees;
+    atomic_store_explicit(&w->sees[voxel].value, seen ? tag_of(segment) : 0, memory_order_relaxed);
     return true;
 }
 
@@ -153,7 +162,7 @@ static bool can_see(const px_bind_wave *w, uint32_t from, const float centre[3],
     uint32_t next = px_bind_voxel(w->volume, way);
     if (next == from)
         return true;
-    if (next == PELT_NONE || !w->finals[next] || !w->sees[next])
+    if (next == PELT_NONE || !w->finals[next] || !sees(w, next))
         return false;
     float unused[3]; /* a voxel that sees a bone which meets this one at `nearest`, a joint, sees that point */
     return w->owners[next] == w->owners[from] ||
@@ -210,30 +219,35 @@ static bool offer_seen(px_bind_wave *w, uint32_t voxel, uint32_t segment, const 
     return offer_key(w, voxel, key, distance, segment, true);
 }
 
-/* Offers a distance from the final neighbour `from`. */
-static bool relax(px_bind_wave *w, uint32_t from, uint32_t voxel, const float centre[3]) {
+/* Offers a distance from the final neighbour `from`. *tried: the segment that was last offered without a line of sight. */
+static bool relax(px_bind_wave *w, uint32_t from, uint32_t voxel, uint32_t *tried) {
     uint32_t segment = w->owners[from];
-    if (w->sees[voxel] && w->owners[voxel] == segment)
+    if (sees(w, voxel) && w->owners[voxel] == segment)
         return false; /* it has this distance */
-    if (w->sees[from]) {
-        float nearest[3];
+    if (sees(w, from)) {
+        float centre[3], nearest[3];
+        centre_of(w->volume, voxel, centre);
         float distance = px_bind_segment_distance(&w->segments[segment], w->volume->step, centre, nearest);
         if (can_see(w, from, centre, nearest))
             return offer_seen(w, voxel, segment, centre, nearest, distance);
     }
+    if (*tried == segment)
+        return false; /* the same neighbours give the same distance */
+    *tried = segment;
     return offer(w, voxel, eikonal(w, voxel, w->segments[segment].target), segment);
 }
 
-/* Offers distances from the neighbours that became final in this round, also over bridges, without a line of sight. True if one is taken. */
+/* Offers distances from the neighbours that became final in this round, also over bridges, without a line of sight. True if
+ * one is taken and the voxel has to wait in another bucket for it. */
 static bool relax_all(px_bind_wave *w, uint32_t voxel) {
     const px_bind_crossings *all = w->crossings;
+    float before = w->keys[voxel];
+    uint32_t tried = PELT_NONE;
     bool taken = false;
-    float centre[3];
-    centre_of(w->volume, voxel, centre);
     for (int k = 0; k < 6; k++) {
         uint32_t from = w->volume->neighbours[voxel][k];
         if (from != PELT_NONE && (w->finals[from] & WAVE_FRESH))
-            taken |= relax(w, from, voxel, centre);
+            taken |= relax(w, from, voxel, &tried);
     }
     for (uint32_t c = all ? px_bind_crossings_from(all, voxel) : 0;
          all && c < all->count && all->items[c].from == voxel; c++) {
@@ -241,13 +255,13 @@ static bool relax_all(px_bind_wave *w, uint32_t voxel) {
         if (w->finals[from] & WAVE_FRESH)
             taken |= offer(w, voxel, w->distances[from] + all->items[c].length, w->owners[from]);
     }
-    return taken;
+    return taken && !(before < INFINITY && bucket_of(w, before) == bucket_of(w, w->keys[voxel]));
 }
 
 /* Whether this call is the first in a round for a voxel that is not final. */
 static bool claim(px_bind_wave *w, uint32_t voxel) {
-    return !w->finals[voxel] && atomic_load_explicit(&w->rounds[voxel].last, memory_order_relaxed) != w->round &&
-           atomic_exchange_explicit(&w->rounds[voxel].last, w->round, memory_order_relaxed) != w->round;
+    return !w->finals[voxel] && atomic_load_explicit(&w->rounds[voxel].value, memory_order_relaxed) != w->round &&
+           atomic_exchange_explicit(&w->rounds[voxel].value, w->round, memory_order_relaxed) != w->round;
 }
 
 static pelt_result front_block(void *user, size_t first, size_t count, size_t block) {
@@ -257,10 +271,11 @@ static pelt_result front_block(void *user, size_t first, size_t count, size_t bl
     for (size_t k = first; k < first + count; k++) {
         if (k + AHEAD < w->front.count)
             __builtin_prefetch(volume->neighbours[w->front.voxels[k + AHEAD]]);
+        uint8_t tag = tag_of(w->owners[w->front.voxels[k]]);
         for (int n = 0; n < 6; n++) {
             uint32_t next = volume->neighbours[w->front.voxels[k]][n];
-            if (next == PELT_NONE || !claim(w, next))
-                continue;
+            if (next == PELT_NONE || (sees(w, next) == tag && tag != SHARED_TAG) || !claim(w, next))
+                continue; /* a voxel that sees this owner has its distance */
             __builtin_prefetch(volume->neighbours[next]);
             __builtin_prefetch(volume->voxels.cells[next]);
             __builtin_prefetch(&w->keys[next]);
@@ -328,7 +343,7 @@ pelt_result px_bind_wave_run(px_bind_wave *wave) {
         return flood(wave);
     wave->bucket = UINT64_MAX - PX_BIND_WAVE_BUCKETS;
     for (size_t k = 0; k < wave->reached.count; k++) {
-        uint64_t bucket = bucket_of(wave, wave->reached.voxels[k]);
+        uint64_t bucket = bucket_of(wave, wave->keys[wave->reached.voxels[k]]);
         wave->bucket = bucket < wave->bucket ? bucket : wave->bucket;
     }
     for (size_t k = 0; k < wave->reached.count; k++)
@@ -417,9 +432,9 @@ pelt_result px_bind_wave_make(pelt_context *context, const px_bind_volume *volum
     wave->owners = PX_ALLOC(context, uint32_t, count);
     wave->keys = PX_ALLOC(context, float, count);
     wave->finals = PX_ALLOC(context, uint8_t, count);
-    wave->sees = PX_ALLOC(context, uint8_t, count);
+    wave->sees = PX_ALLOC(context, px_bind_wave_byte, count);
     wave->marks = PX_ALLOC(context, uint64_t, count / 64 + 1);
-    wave->rounds = PX_ALLOC(context, px_bind_wave_round, count);
+    wave->rounds = PX_ALLOC(context, px_bind_wave_byte, count);
     if (!wave->distances || !wave->owners || !wave->keys || !wave->finals || !wave->sees || !wave->marks ||
         !wave->rounds)
         return PELT_ERROR_MEMORY;
