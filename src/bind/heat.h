@@ -13,8 +13,8 @@ typedef struct px_heat_level {
     float *holds;           /* [node] H */
     px_graph_groups groups; /* of the next coarser level; empty on the coarsest */
     uint32_t *voxel_node;   /* [voxel] node that contains it; NULL on level 0: the voxel itself */
-    /* [node] It and the next nodes, up to this many, have six edges each, with the same weights to nodes at the same
-     * distance in memory: interior voxels of a row. 0: it has other edges. */
+    /* [node] It and the next nodes, up to this many, have edges with the same weights to nodes at the same distance in
+     * memory: voxels of a row with the same faces. 0: the next node has other edges. */
     uint8_t *alike;
 } px_heat_level;
 

@@ -27,11 +27,12 @@ pelt_result px_heat_scratch_make(const px_heat *h, px_arena *arena, px_heat_scra
     return vectors && s->marks && s->nodes && s->queue && s->runs ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-/* Whether nodes i and i + 1 have six edges each with the same weights, the second's to the nodes after the first's. */
+/* Whether nodes i and i + 1 have edges with the same weights, the second's to the nodes after the first's. */
 static bool continues(const px_graph *g, uint32_t i) {
     const uint32_t *a = g->to + g->firsts[i], *b = g->to + g->firsts[i + 1];
-    bool same = g->firsts[i + 1] - g->firsts[i] == 6 && g->firsts[i + 2] - g->firsts[i + 1] == 6;
-    for (uint32_t e = 0; e < 6 && same; e++)
+    uint32_t count = g->firsts[i + 1] - g->firsts[i];
+    bool same = count > 0 && g->firsts[i + 2] - g->firsts[i + 1] == count;
+    for (uint32_t e = 0; e < count && same; e++)
         same = b[e] == a[e] + 1 && g->weights[g->firsts[i] + e] == g->weights[g->firsts[i + 1] + e];
     return same;
 }
@@ -150,11 +151,23 @@ typedef double sums __attribute__((vector_size(8 * LANES)));
 #define WIDE(four)    __builtin_convertvector(four, sums)
 #define TOTAL(values) (((values)[0] + (values)[1]) + ((values)[2] + (values)[3]))
 
-/* One row of out = (L + H) in; returns its share of in·out. */
+/* One row of out = (L + H) in; returns its share of in·out. Loops of few rounds are slow: most nodes have three to six
+ * edges. */
 static double multiply_node(const px_graph *g, const float *diagonal, uint32_t i, const float *in, float *out) {
+    const uint32_t *to = g->to + g->firsts[i], count = g->firsts[i + 1] - g->firsts[i];
+    const float *w = g->weights + g->firsts[i];
     float sum = diagonal[i] * in[i];
-    for (uint32_t e = g->firsts[i]; e < g->firsts[i + 1]; e++)
-        sum -= g->weights[e] * in[g->to[e]];
+    uint32_t e = 0;
+    if (count >= 3) {
+        sum = ((sum - w[0] * in[to[0]]) - w[1] * in[to[1]]) - w[2] * in[to[2]];
+        e = 3;
+    }
+    if (count >= 5) {
+        sum = (sum - w[3] * in[to[3]]) - w[4] * in[to[4]];
+        e = 5;
+    }
+    for (; e < count; e++)
+        sum -= w[e] * in[to[e]];
     out[i] = sum;
     return (double)sum * in[i];
 }
@@ -162,11 +175,11 @@ static double multiply_node(const px_graph *g, const float *diagonal, uint32_t i
 /* Rows [i, i + count) of nodes that are alike; count is a multiple of LANES. Adds their shares to *dots. */
 static void multiply_alike(const px_graph *g, const float *diagonal, uint32_t i, uint32_t count, const float *in,
                            float *out, sums *dots) {
-    const uint32_t *to = g->to + g->firsts[i];
+    const uint32_t *to = g->to + g->firsts[i], edges = g->firsts[i + 1] - g->firsts[i];
     const float *w = g->weights + g->firsts[i];
     for (uint32_t k = 0; k < count; k += LANES) {
         lanes own = FROM(in + i + k), sum = FROM(diagonal + i + k) * own;
-        for (uint32_t e = 0; e < 6; e++)
+        for (uint32_t e = 0; e < edges; e++)
             sum -= w[e] * FROM(in + to[e] + k);
         AT(out + i + k) = sum;
         *dots += WIDE(sum) * WIDE(own);
