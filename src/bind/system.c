@@ -92,14 +92,18 @@ static void list_marked(px_heat_scratch *s) {
         highest = s->queue[k] > highest ? s->queue[k] : highest;
     }
     s->node_count = s->run_count = 0;
-    for (uint32_t node = lowest; count && node <= highest; node++)
-        if (s->marks[node]) {
-            s->marks[node] = 0;
-            if (s->run_count == 0 || s->runs[s->run_count - 1].end != node)
-                s->runs[s->run_count++].first = node;
-            s->runs[s->run_count - 1].end = node + 1;
-            s->nodes[s->node_count++] = node;
-        }
+    for (uint32_t node = lowest; count && node <= highest; node++) {
+        uint64_t eight;
+        while (node + 8 <= highest && (memcpy(&eight, s->marks + node, 8), eight == 0)) /* most are far from each other */
+            node += 8;
+        if (!s->marks[node])
+            continue;
+        s->marks[node] = 0;
+        if (s->run_count == 0 || s->runs[s->run_count - 1].end != node)
+            s->runs[s->run_count++].first = node;
+        s->runs[s->run_count - 1].end = node + 1;
+        s->nodes[s->node_count++] = node;
+    }
 }
 
 /* Marks the nodes of one group, except those that are not solved now, and gives all of them its value. */
@@ -238,29 +242,48 @@ static void turn_direction(const px_heat_scratch *s, float turn) {
 
 /* ---- Conjugate gradients --------------------------------------------------------------------------------------- */
 
+/* The residual and the first direction of x: its squared preconditioned norm, and that of the right-hand side in *whole. */
+static double begin_steps(const px_heat_level *l, float hold, px_heat_scratch *s, const float *x, double *whole) {
+    double norm = 0, most = 0;
+    sums norms = {0}, mosts = {0};
+    for (uint32_t n = 0; n < s->run_count; n++)
+        for (uint32_t i = s->runs[n].first; i < s->runs[n].end; i++) {
+            s->diagonal[i] = l->degrees[i] + hold * l->holds[i];
+            s->inverse[i] = 1 / s->diagonal[i];
+        }
+    multiply(l, s, x, s->ap);
+    for (uint32_t n = 0; n < s->run_count; n++) {
+        uint32_t i = s->runs[n].first, end = s->runs[n].end;
+        for (; i + LANES <= end; i += LANES) {
+            lanes b = FROM(s->b + i), inverse = FROM(s->inverse + i), r = b - FROM(s->ap + i), p = inverse * r;
+            AT(s->r + i) = r;
+            AT(s->p + i) = p;
+            norms += WIDE(r) * WIDE(p);
+            mosts += WIDE(b) * WIDE(b) * WIDE(inverse);
+        }
+        for (; i < end; i++) {
+            s->r[i] = s->b[i] - s->ap[i];
+            s->p[i] = s->inverse[i] * s->r[i];
+            norm += (double)s->r[i] * s->p[i];
+            most += (double)s->b[i] * s->b[i] * s->inverse[i];
+        }
+    }
+    *whole = most + TOTAL(mosts);
+    return norm + TOTAL(norms);
+}
+
 /* With Jacobi (diagonal) preconditioner. Leaves b and p zero on all nodes for the next call. */
 void px_heat_solve(const px_heat_level *l, float hold, px_heat_scratch *s, float *x, double tolerance, uint32_t most) {
-    double energy = 0, least = 0;
-    for (uint32_t k = 0; k < s->node_count; k++) {
-        uint32_t i = s->nodes[k];
-        s->diagonal[i] = l->degrees[i] + hold * l->holds[i];
-        s->inverse[i] = 1 / s->diagonal[i];
-    }
-    multiply(l, s, x, s->ap);
-    for (uint32_t k = 0; k < s->node_count; k++) {
-        uint32_t i = s->nodes[k];
-        s->r[i] = s->b[i] - s->ap[i];
-        s->p[i] = s->inverse[i] * s->r[i];
-        energy += (double)s->r[i] * s->p[i];
-        least += (double)s->b[i] * s->b[i] * s->inverse[i];
-    }
-    least *= tolerance;
-    for (uint32_t step = 0; step < most && energy > least; step++) {
+    double whole, energy = begin_steps(l, hold, s, x, &whole);
+    for (uint32_t step = 0; step < most && energy > tolerance * whole; step++) {
         double curvature = multiply(l, s, s->p, s->ap), before = energy;
         energy = advance(s, (float)(energy / curvature), x);
         if (step + 1 < most)
             turn_direction(s, (float)(energy / before));
     }
-    for (uint32_t k = 0; k < s->node_count; k++)
-        s->b[s->nodes[k]] = s->p[s->nodes[k]] = 0;
+    for (uint32_t n = 0; n < s->run_count; n++) {
+        size_t size = (s->runs[n].end - s->runs[n].first) * sizeof(float);
+        memset(s->b + s->runs[n].first, 0, size);
+        memset(s->p + s->runs[n].first, 0, size);
+    }
 }
