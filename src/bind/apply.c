@@ -38,12 +38,6 @@ static double power(double x, double y) {
     return sum * px_double_from_bits((uint64_t)(whole + 1023) << 52);
 }
 
-/* Sharpens diffusion weights by a power: the larger α, the steeper the transition between bones. */
-static double sharpen(double weight, double alpha) {
-    double s = (1 + alpha / NEUTRAL_FALLOFF) / 2;
-    return s == 1 || !(weight > 1e-30) ? weight : power(weight, s);
-}
-
 double px_bind_falloff(double distance, double alpha, uint32_t curve) {
     if (!isfinite(distance))
         return 0;
@@ -88,15 +82,19 @@ static void scale_sum(px_weight_sum *sum, double factor) {
         sum->weights[e] *= factor;
 }
 
-/* Converts field values to weights; returns their sum. */
+/* Converts field values to weights; returns their sum. Diffusion weights are sharpened by a power: the larger α, the
+ * steeper the transition between bones. */
 static double make_weights(const weighing *w, size_t row, px_weight_sum *sum) {
     const px_bind_settings *settings = w->settings;
     double alpha = settings->falloffs ? (double)settings->falloffs[row] : settings->desc->falloff, total = 0;
+    double exponent = (1 + alpha / NEUTRAL_FALLOFF) / 2;
+    bool gives_weights = px_bind_gives_weights(w->binding->fields.method);
     for (uint32_t e = 0; e < sum->count; e++) {
         double value = sum->weights[e];
-        sum->weights[e] = px_bind_gives_weights(w->binding->fields.method)
-                              ? sharpen(value, alpha)
-                              : px_bind_falloff(-value, alpha, settings->desc->curve);
+        if (!gives_weights)
+            sum->weights[e] = px_bind_falloff(-value, alpha, settings->desc->curve);
+        else if (exponent != 1 && value > 1e-30)
+            sum->weights[e] = power(value, exponent);
         total += sum->weights[e];
     }
     return total;
@@ -147,13 +145,30 @@ static void weigh_row(const weighing *w, size_t row, px_weight_sum *sum) {
         px_weight_sum_add(sum, targets[lost.bones[e]], (1 - trust) * lost.weights[e] / lost_total);
 }
 
+/* px_weight_sum_store in a row of zeros. Fields are ranked, so most rows are sorted already. */
+static void store_new(px_weight_sum *sum, px_weight_table *table, size_t row) {
+    uint16_t *joints = table->bones + row * table->capacity;
+    float *weights = table->weights + row * table->capacity;
+    bool sorted = true;
+    for (uint32_t e = 1; e < sum->count; e++)
+        sorted &= sum->weights[e] < sum->weights[e - 1];
+    if (!sorted) {
+        px_weight_sum_store(sum, table, row);
+        return;
+    }
+    for (uint32_t e = 0; e < sum->count && (float)sum->weights[e] > 0; e++) {
+        joints[e] = sum->bones[e];
+        weights[e] = (float)sum->weights[e];
+    }
+}
+
 static pelt_result weigh_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const weighing *w = user;
     for (size_t row = first; row < first + count; row++) {
         px_weight_sum sum;
         weigh_row(w, row, &sum);
-        px_weight_sum_store(&sum, w->table, row);
+        store_new(&sum, w->table, row);
     }
     return PELT_OK;
 }
