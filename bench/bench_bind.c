@@ -88,7 +88,8 @@ int main(int argc, char **argv) {
     table_fn *table = bind_table;
     if (!parse(argc, argv, &b, &table)) {
         fprintf(stderr, "usage: bench_bind [FILTER] [--set NAME=VALUE]… [--threads N] "
-                        "[--worst | --fit | --invariance | --robots | --speed | --scaling | --sizes | --paper | --apply | --defects | "
+                        "[--worst | --fit | --invariance | --robots | --speed | --scaling | --sizes | --paper | "
+                        "--apply | --defects | "
                         "--methods | --coarse | --curve | --figures | --distances | --falloffs]\n");
         return 1;
     }

@@ -393,8 +393,8 @@ static pelt_result list_triangles(px_arena *arena, gap_search *s, const px_bind_
         memcpy(corners + 3 * (size_t)s->triangle_count, own, 3 * sizeof *own);
         s->triangles[s->triangle_count++] = t;
     }
-    return px_voxels_contents(px_arena_context(arena), arena, subject->positions, subject->classes.count, corners, s->triangle_count,
-                              voxels, &s->contents);
+    return px_voxels_contents(px_arena_context(arena), arena, subject->positions, subject->classes.count, corners,
+                              s->triangle_count, voxels, &s->contents);
 }
 
 typedef struct gap_job {

@@ -94,7 +94,8 @@ static void list_marked(px_heat_scratch *s) {
     s->node_count = s->run_count = 0;
     for (uint32_t node = lowest; count && node <= highest; node++) {
         uint64_t eight;
-        while (node + 8 <= highest && (memcpy(&eight, s->marks + node, 8), eight == 0)) /* most are far from each other */
+        while (node + 8 <= highest &&
+               (memcpy(&eight, s->marks + node, 8), eight == 0)) /* most are far from each other */
             node += 8;
         if (!s->marks[node])
             continue;
