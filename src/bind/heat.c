@@ -237,10 +237,32 @@ static pelt_result make_levels(px_heat *h, const px_bind_volume *volume, const p
 
 /* ---- Entry points ------------------------------------------------------------------------------------------ */
 
+typedef struct label_job {
+    px_heat *heat;
+    const px_bind_bones *bones;
+    const px_bind_wave *wave;
+    float size; /* volume of a voxel */
+} label_job;
+
+static pelt_result label_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const label_job *job = user;
+    const px_bind_bones *bones = job->bones;
+    for (size_t v = first; v < first + count; v++) {
+        float d = px_fmaxf(job->wave->distances[v], MIN_BONE_DISTANCE);
+        uint32_t label = bones->segments[job->wave->owners[v]].target;
+        if (d > bones->limit[label] && bones->heirs[label] != PELT_NONE)
+            label = bones->heirs[label];
+        job->heat->labels[v] = label;
+        job->heat->holds[v] = bones->anchor * ANCHOR_WEIGHT * job->size / (d * d);
+    }
+    return PELT_OK;
+}
+
 static pelt_result label_voxels(px_heat *h, const px_bind_volume *volume, const px_bind_bones *bones,
                                 const px_bind_wave *wave) {
     uint32_t count = volume->voxels.count;
-    float size = volume->step[0] * volume->step[1] * volume->step[2];
+    label_job job = {h, bones, wave, volume->step[0] * volume->step[1] * volume->step[2]};
     h->holds = PX_NEW(h->arena, float, count);
     h->labels = PX_NEW(h->arena, uint32_t, count);
     h->label_voxels = PX_NEW(h->arena, uint32_t, count);
@@ -248,15 +270,7 @@ static pelt_result label_voxels(px_heat *h, const px_bind_volume *volume, const 
     if (!h->holds || !h->labels || !h->label_voxels || !h->label_firsts)
         return PELT_ERROR_MEMORY;
     h->distances = wave->distances;
-    for (uint32_t v = 0; v < count; v++) {
-        float d = px_fmaxf(wave->distances[v], MIN_BONE_DISTANCE);
-        uint32_t label = bones->segments[wave->owners[v]].target;
-        if (d > bones->limit[label] && bones->heirs[label] != PELT_NONE)
-            label = bones->heirs[label];
-        h->labels[v] = label;
-        h->holds[v] = bones->anchor * ANCHOR_WEIGHT * size / (d * d);
-    }
-    return PELT_OK;
+    return px_parallel(h->context, NULL, count, 16384, label_block, &job);
 }
 
 /* Sets `near`. */
