@@ -134,6 +134,65 @@ static pelt_model *make_strip(test_context *test, const float *x, uint32_t count
 static const char *const strip_names[] = {"left", "right"};
 static const float strip_places[] = {0, 0, 0, 10, 0, 0};
 
+/* A curved strip and a finer version of it: weights that are quadratic stay so. Linear ones would be off by 0.0039. */
+static void curved_mesh(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    float x[17];
+    for (int n = 0; n < 17; n++)
+        x[n] = 0.25f * (float)n;
+    float coarse[] = {0, 0.5f, 1, 1.5f, 2, 2.5f, 3, 3.5f, 4};
+    pelt_model *from = make_strip(&test, coarse, 9, 0), *to = make_strip(&test, x, 17, 0);
+    add_rig(&test, from, strip_names, strip_places, 2);
+    for (uint32_t v = 0; v < 18; v++)
+        set_weights(from, v, 0, 1, coarse[v / 2] * coarse[v / 2] / 16.0);
+    for (uint32_t v = 0; v < 34; v++)
+        to->mesh.positions[3 * (size_t)v + 2] = 0.1f * x[v / 2] * x[v / 2];
+    for (uint32_t v = 0; v < 18; v++)
+        from->mesh.positions[3 * (size_t)v + 2] = 0.1f * coarse[v / 2] * coarse[v / 2];
+    test_ok(&test, pelt_weights_transfer(test.context, from, to, NULL, NULL));
+    assert_sound(&test, to, 4);
+    for (uint32_t v = 6; v < 28; v++) /* gradients at the ends are one-sided */
+        assert_true(fabs((double)weight_of(to, v, 1) - x[v / 2] * x[v / 2] / 16.0) < 1e-3);
+    pelt_model_destroy(to);
+    pelt_model_destroy(from);
+    test_end(&test);
+}
+
+/* Two strips above each other, one shifted along x. */
+static pelt_model *make_pair(test_context *test, float low, float high) {
+    float positions[3 * 12];
+    uint32_t triangles[3 * 8];
+    for (uint32_t v = 0; v < 12; v++) {
+        positions[3 * v] = (float)(v % 6 / 2) + (v < 6 ? 0.0f : 1.0f);
+        positions[3 * v + 1] = (float)(v % 2);
+        positions[3 * v + 2] = v < 6 ? low : high;
+    }
+    for (uint32_t q = 0; q < 4; q++) {
+        uint32_t v = 2 * q + (q < 2 ? 0 : 2), quad[] = {v, v + 2, v + 3, v, v + 3, v + 1};
+        memcpy(triangles + 6 * (size_t)q, quad, sizeof quad);
+    }
+    return make_mesh(test, positions, 12, triangles, 8);
+}
+
+/* The lower strip of the copy is nearer to the upper one of the original, but it is the lower strip. */
+static void near_shells(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *from = make_pair(&test, 0, 0.01f), *to = make_pair(&test, 0.006f, 0.016f);
+    add_rig(&test, from, strip_names, strip_places, 2);
+    for (uint32_t v = 6; v < 12; v++)
+        set_weights(from, v, 0, 1, 1);
+    test_ok(&test, pelt_weights_transfer(test.context, from, to, NULL, NULL));
+    for (uint32_t v = 0; v < 12; v++)
+        assert_true(fabsf(weight_of(to, v, 1) - (v < 6 ? 0.0f : 1.0f)) < 1e-6f);
+    pelt_model_destroy(to);
+    pelt_model_destroy(from);
+    test_end(&test);
+}
+
 /* Two plates, and a strip across the gap between them: weights change from one to the other, linearly but for the
  * effect of the diagonal edges. */
 static void gap(void **state) {
@@ -563,7 +622,7 @@ int main(void) {
         cmocka_unit_test(no_match),       cmocka_unit_test(coarse_mesh), cmocka_unit_test(own_joints),
         cmocka_unit_test(posed_mesh),     cmocka_unit_test(refused),     cmocka_unit_test(not_finite),
         cmocka_unit_test(other_unit),     cmocka_unit_test(no_memory),   cmocka_unit_test(same_bits),
-        cmocka_unit_test(there_and_back),
+        cmocka_unit_test(there_and_back), cmocka_unit_test(curved_mesh), cmocka_unit_test(near_shells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

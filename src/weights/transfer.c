@@ -22,13 +22,31 @@
 /* Of the mean edge of a shell: levels of detail of real characters lie up to 0.06 above or below the original on
  * average, clothes 0.15 and more. */
 #define LEVEL_OFFSET 0.08
+#define FLAT_OFFSET  1e-3 /* the same for shells on the triangles of the source, to which linear weights belong */
+
+/* Of the diagonal of a shell's box: shells whose boxes differ by less are the same shell in two versions of a mesh. */
+#define SAME_BOX 0.5
+
+typedef struct box {
+    float low[3], high[3];
+} box;
 
 /* A mesh in one pose, welded. */
 typedef struct surface {
     float *positions;    /* [row][3] */
     double *normals;     /* [row][3] */
     uint32_t *triangles; /* [triangle][3] rows */
+    uint32_t shell_count;
+    uint32_t *shells; /* [row] its connected component */
+    box *boxes;       /* [shell] */
 } surface;
+
+/* How a shell of the target lies to the source. */
+typedef enum level {
+    LEVEL_NONE,  /* above or below it: clothes */
+    LEVEL_FLAT,  /* on its triangles */
+    LEVEL_CURVED /* it approximates the same surface */
+} level;
 
 typedef struct transfer {
     pelt_context *context;
@@ -38,17 +56,19 @@ typedef struct transfer {
     pelt_mesh from_mesh; /* of `from`, with the weld of px_weight_classes */
     pelt_model *to;
     surface source, target;
-    px_surface tree;         /* of the source */
-    double diagonal, cosine; /* of the box of the source's skin; of the largest angle between normals */
-    px_weight_table weights; /* of the source, with bones of the result */
-    px_weight_table table;   /* of the target */
-    uint8_t *known;          /* [target row] 1: it has a match */
-    double *distances;       /* [target row] distance of its match */
-    double *offsets;         /* [target row] the same, < 0 below the surface of the source; first, votes for `flips` */
-    uint32_t *shells;        /* [target row] its connected component */
-    double *flips;           /* [shell] −1: its triangles are turned the other way round; else 1 */
-    uint32_t *shell_matches; /* [shell] rows with a match */
-    double *lengths;         /* [target row] length over which weights of the nearest point are averaged; 0: none */
+    px_surface tree;          /* of the source */
+    double diagonal, cosine;  /* of the box of the source's skin; of the largest angle between normals */
+    px_weight_table weights;  /* of the source, with bones of the result */
+    px_weight_table table;    /* of the target */
+    uint8_t *known;           /* [target row] 1: it has a match */
+    px_surface_point *points; /* [target row] its match */
+    double *offsets;          /* [target row] the same, < 0 below the surface of the source; first, votes for `flips` */
+    uint32_t *twins;          /* [target shell] the same shell of the source, or PELT_NONE */
+    double *flips;            /* [target shell] −1: its triangles are turned the other way round; else 1 */
+    uint32_t *shell_matches;  /* [target shell] rows with a match */
+    double *lengths;          /* [target row] length over which weights of the nearest point are averaged; 0: none */
+    px_curve curve;           /* of the source */
+    uint8_t *levels;          /* [target shell] level */
     px_carried carried;
 } transfer;
 
@@ -153,6 +173,7 @@ typedef struct seeker {
     const double *normal; /* of length 1, or 0 */
     double flip;          /* 1, or −1: the normal is turned round */
     double cosine;        /* smallest that is accepted */
+    uint32_t twin;        /* the only shell that is accepted; PELT_NONE: all are */
 } seeker;
 
 /* Cosine of the angle between a seeker's normal and that at a point; NaN where one of them is 0. */
@@ -169,35 +190,80 @@ static double normal_cosine(const seeker *s, const px_surface_point *point) {
     return square == 0 || own == 0 ? NAN : dot / sqrt(square);
 }
 
+static bool is_on_twin(const void *user, const px_surface_point *candidate) {
+    const seeker *s = user;
+    const surface *on = s->surface;
+    return s->twin == PELT_NONE || on->shells[on->triangles[3 * (size_t)candidate->triangle]] == s->twin;
+}
+
 static bool faces_alike(const void *user, const px_surface_point *candidate) {
     const seeker *s = user;
-    return !(normal_cosine(s, candidate) < s->cosine - 1e-9); /* no normal: accept */
+    return is_on_twin(user, candidate) && !(normal_cosine(s, candidate) < s->cosine - 1e-9); /* no normal: accept */
 }
 
 /* ---- Shells ----------------------------------------------------------------------------------------------- */
 
-/* Numbers the connected components of the target. */
-static pelt_result find_shells(transfer *t, const px_neighbours *n) {
-    uint32_t count = t->to->mesh.weld.count, end = 0, shell_count = 0;
-    uint32_t *queue = PX_NEW(t->arena, uint32_t, count);
-    t->shells = PX_NEW(t->arena, uint32_t, count);
-    t->shell_matches = PX_NEW(t->arena, uint32_t, count);
-    t->flips = PX_NEW(t->arena, double, count);
-    if (!queue || !t->shells || !t->shell_matches || !t->flips)
+/* Numbers the connected components of a surface and measures their boxes. */
+static pelt_result find_shells(px_arena *arena, const px_neighbours *n, uint32_t count, surface *s) {
+    uint32_t end = 0, *queue = PX_NEW(arena, uint32_t, count);
+    s->shells = PX_NEW(arena, uint32_t, count);
+    s->boxes = PX_NEW(arena, box, count);
+    s->shell_count = 0;
+    if (!queue || !s->shells || !s->boxes)
         return PELT_ERROR_MEMORY;
-    memset(t->shells, 0xFF, count * sizeof *t->shells);
+    memset(s->shells, 0xFF, count * sizeof *s->shells);
     for (uint32_t r = 0; r < count; r++) {
-        if (t->shells[r] != PELT_NONE)
+        if (s->shells[r] != PELT_NONE)
             continue;
-        t->shells[r] = shell_count;
+        box *around = &s->boxes[s->shell_count];
+        memcpy(around->low, s->positions + 3 * (size_t)r, sizeof around->low);
+        memcpy(around->high, around->low, sizeof around->high);
+        s->shells[r] = s->shell_count;
         queue[end++] = r;
-        for (uint32_t at = end - 1; at < end; at++)
+        for (uint32_t at = end - 1; at < end; at++) {
+            for (size_t c = 0; c < 3; c++) {
+                float p = s->positions[3 * (size_t)queue[at] + c];
+                around->low[c] = px_fminf(around->low[c], p);
+                around->high[c] = px_fmaxf(around->high[c], p);
+            }
             for (size_t e = n->offsets[queue[at]]; e < n->offsets[queue[at] + 1]; e++)
-                if (t->shells[n->items[e]] == PELT_NONE) {
-                    t->shells[n->items[e]] = shell_count;
+                if (s->shells[n->items[e]] == PELT_NONE) {
+                    s->shells[n->items[e]] = s->shell_count;
                     queue[end++] = n->items[e];
                 }
-        shell_count++;
+        }
+        s->shell_count++;
+    }
+    return PELT_OK;
+}
+
+/* Largest difference of two boxes along an axis, relative to the diagonal of the first; INFINITY for single vertices. */
+static double box_difference(const box *a, const box *b) {
+    double square = 0, most = 0;
+    for (int c = 0; c < 3; c++) {
+        double side = (double)a->high[c] - (double)a->low[c];
+        square += side * side;
+        most = px_fmax(most, fabs((double)a->low[c] - (double)b->low[c]));
+        most = px_fmax(most, fabs((double)a->high[c] - (double)b->high[c]));
+    }
+    return square > 0 ? most / sqrt(square) : INFINITY;
+}
+
+/* The same shell of another surface for every shell of this one, or PELT_NONE: vertices are matched there alone. Upper and
+ * lower teeth, eyes and lids lie so close to each other that the nearest point may be on the other one. */
+static pelt_result find_twins(px_arena *arena, const surface *of, const surface *in, uint32_t **twins) {
+    if (!(*twins = PX_NEW(arena, uint32_t, of->shell_count)))
+        return PELT_ERROR_MEMORY;
+    for (uint32_t a = 0; a < of->shell_count; a++) {
+        double least = SAME_BOX;
+        (*twins)[a] = PELT_NONE;
+        for (uint32_t b = 0; b < in->shell_count; b++) {
+            double difference = box_difference(&of->boxes[a], &in->boxes[b]);
+            if (difference < least) {
+                least = difference;
+                (*twins)[a] = b;
+            }
+        }
     }
     return PELT_OK;
 }
@@ -209,7 +275,7 @@ static pelt_result vote_block(void *user, size_t first, size_t count, size_t blo
     for (size_t row = first; row < first + count; row++) {
         double p[3];
         px_surface_point nearest;
-        seeker s = {&t->source, t->target.normals + 3 * row, 1, 0};
+        seeker s = {&t->source, t->target.normals + 3 * row, 1, 0, PELT_NONE};
         row_place(&t->target, row, p);
         if (!px_surface_nearest(&t->tree, p, t->desc->distance * t->diagonal, NULL, NULL, &nearest))
             continue;
@@ -225,21 +291,21 @@ static pelt_result orient_shells(transfer *t) {
     uint32_t count = t->to->mesh.weld.count;
     PX_TRY(px_parallel(t->context, NULL, count, ROW_BLOCK, vote_block, t));
     for (uint32_t r = 0; r < count; r++) {
-        t->flips[t->shells[r]] += t->offsets[r];
+        t->flips[t->target.shells[r]] += t->offsets[r];
         t->offsets[r] = 0;
     }
-    for (uint32_t s = 0; s < count; s++)
+    for (uint32_t s = 0; s < t->target.shell_count; s++)
         t->flips[s] = t->flips[s] < 0 ? -1 : 1;
     return PELT_OK;
 }
 
 /* ---- Matches of rows -------------------------------------------------------------------------------------- */
 
-static void take_weights(transfer *t, size_t row, const px_surface_point *found) {
-    px_weight_sum sum = {0};
-    for (size_t c = 0; c < 3; c++)
-        px_weight_sum_add_row(&sum, &t->weights, t->source.triangles[3 * (size_t)found->triangle + c],
-                              found->corners[c]);
+static void take_weights(transfer *t, size_t row, const px_surface_point *found, bool curved) {
+    px_curve_point point;
+    px_weight_sum sum;
+    px_curve_at(&t->curve, found, curved, &point);
+    px_curve_weights(&point, &t->weights, &sum);
     px_weight_sum_cut(&sum, &(px_weight_limits){.influences = t->table.capacity});
     px_weight_sum_store(&sum, &t->table, row);
 }
@@ -264,9 +330,10 @@ static pelt_result match_block(void *user, size_t first, size_t count, size_t bl
     for (size_t row = first; row < first + count; row++) {
         double p[3];
         px_surface_point found, nearest;
-        seeker s = {&t->source, t->target.normals + 3 * row, t->flips[t->shells[row]], t->cosine};
+        uint32_t shell = t->target.shells[row];
+        seeker s = {&t->source, t->target.normals + 3 * row, t->flips[shell], t->cosine, t->twins[shell]};
         row_place(&t->target, row, p);
-        if (!px_surface_nearest(&t->tree, p, limit, NULL, NULL, &nearest))
+        if (!px_surface_nearest(&t->tree, p, limit, is_on_twin, &s, &nearest))
             continue;
         double detour = px_fmin(limit, DETOUR_FACTOR * nearest.distance + DETOUR_SLACK * t->diagonal);
         if (!px_surface_nearest(&t->tree, p, detour, faces_alike, &s, &found)) {
@@ -274,9 +341,9 @@ static pelt_result match_block(void *user, size_t first, size_t count, size_t bl
                 continue;
             found = nearest;
         }
-        take_weights(t, row, &found);
+        take_weights(t, row, &found, false);
         t->known[row] = has_weights(t, row);
-        t->distances[row] = found.distance;
+        t->points[row] = found;
         t->offsets[row] = is_below(&t->source, p, &found) ? -found.distance : found.distance;
     }
     return PELT_OK;
@@ -290,8 +357,9 @@ static pelt_result nearest_block(void *user, size_t first, size_t count, size_t 
         double p[3];
         px_surface_point found;
         row_place(&t->target, row, p);
-        if (t->shell_matches[t->shells[row]] == 0 && px_surface_nearest(&t->tree, p, INFINITY, NULL, NULL, &found)) {
-            take_weights(t, row, &found);
+        if (t->shell_matches[t->target.shells[row]] == 0 &&
+            px_surface_nearest(&t->tree, p, INFINITY, NULL, NULL, &found)) {
+            take_weights(t, row, &found, false);
             t->lengths[row] = has_weights(t, row) ? px_fmax(found.distance, 1e-6 * t->diagonal) : 0;
         }
     }
@@ -300,27 +368,40 @@ static pelt_result nearest_block(void *user, size_t first, size_t count, size_t 
 
 /* ---- Fit to all vertices of the source -------------------------------------------------------------------- */
 
-/* Marks the shells [shell] that approximate the surface of the source: on average their vertices lie neither above nor
- * below it. Clothes lie above, and keep the weights right below them, so that the skin does not come through. */
-static pelt_result find_levels(const transfer *t, const px_neighbours *n, uint8_t *levels) {
-    uint32_t count = t->to->mesh.weld.count;
-    double *offsets = PX_NEW(t->arena, double, count), *edges = PX_NEW(t->arena, double, count);
-    if (!offsets || !edges)
+/* Sets the levels of shells. Clothes keep the weights right below them, so that the skin does not come through. */
+static pelt_result find_levels(transfer *t, const px_neighbours *n) {
+    uint32_t count = t->to->mesh.weld.count, shells = t->target.shell_count;
+    double *offsets = PX_NEW(t->arena, double, shells), *lengths = PX_NEW(t->arena, double, shells);
+    double *edges = PX_NEW(t->arena, double, shells); /* sums over the edges at matched rows */
+    t->levels = PX_NEW(t->arena, uint8_t, shells);
+    if (!offsets || !lengths || !edges || !t->levels)
         return PELT_ERROR_MEMORY;
     for (size_t r = 0; r < count; r++)
         for (size_t e = n->offsets[r]; t->known[r] && e < n->offsets[r + 1]; e++) {
-            offsets[t->shells[r]] += t->offsets[r];
-            edges[t->shells[r]] += px_row_distance(t->target.positions, r, n->items[e]);
+            offsets[t->target.shells[r]] += t->offsets[r];
+            lengths[t->target.shells[r]] += t->points[r].distance;
+            edges[t->target.shells[r]] += px_row_distance(t->target.positions, r, n->items[e]);
         }
-    for (uint32_t s = 0; s < count; s++)
-        levels[s] = fabs(offsets[s]) <= LEVEL_OFFSET * edges[s];
+    for (uint32_t s = 0; s < shells; s++)
+        if (fabs(offsets[s]) <= LEVEL_OFFSET * edges[s])
+            t->levels[s] = lengths[s] > FLAT_OFFSET * edges[s] ? LEVEL_CURVED : LEVEL_FLAT;
+    return PELT_OK;
+}
+
+/* Weights to second order where a finer version of the surface lies between the vertices of the source. */
+static pelt_result curve_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    transfer *t = user;
+    for (size_t row = first; row < first + count; row++)
+        if (t->known[row] && t->levels[t->target.shells[row]] == LEVEL_CURVED)
+            take_weights(t, row, &t->points[row], true);
     return PELT_OK;
 }
 
 typedef struct sampling {
     const transfer *t;
-    uint8_t *levels;        /* [shell of the target] */
     px_surface tree;        /* of the target */
+    uint32_t *twins;        /* [source shell] the same shell of the target, or PELT_NONE */
     px_fit_sample *samples; /* [source row] source PELT_NONE: none */
 } sampling;
 
@@ -333,22 +414,16 @@ static pelt_result sample_block(void *user, size_t first, size_t count, size_t b
         px_surface_point found;
         double p[3], longest = 0;
         sample->source = PELT_NONE;
-        seeker normal = {&t->target, t->source.normals + 3 * row, 1, SAMPLE_COSINE};
+        seeker normal = {&t->target, t->source.normals + 3 * row, 1, SAMPLE_COSINE, s->twins[t->source.shells[row]]};
         row_place(&t->source, row, p);
         if (!px_surface_nearest(&s->tree, p, t->desc->distance * t->diagonal, faces_alike, &normal, &found))
             continue;
         const uint32_t *rows = t->target.triangles + 3 * (size_t)found.triangle;
-        for (size_t e = 0; e < 3; e++) {
-            double square = 0;
-            for (size_t c = 0; c < 3; c++) {
-                double off = (double)t->target.positions[3 * (size_t)rows[e] + c] -
-                             (double)t->target.positions[3 * (size_t)rows[(e + 1) % 3] + c];
-                square += off * off;
-            }
-            longest = px_fmax(longest, square);
-        }
-        bool matched = s->levels[t->shells[rows[0]]] && t->known[rows[0]] && t->known[rows[1]] && t->known[rows[2]];
-        if (!matched || found.distance > SAMPLE_RATIO * sqrt(longest))
+        for (size_t e = 0; e < 3; e++)
+            longest = px_fmax(longest, px_row_distance(t->target.positions, rows[e], rows[(e + 1) % 3]));
+        bool matched =
+            t->levels[t->target.shells[rows[0]]] && t->known[rows[0]] && t->known[rows[1]] && t->known[rows[2]];
+        if (!matched || found.distance > SAMPLE_RATIO * longest)
             continue;
         *sample = (px_fit_sample){.source = (uint32_t)row};
         memcpy(sample->rows, rows, sizeof sample->rows);
@@ -357,14 +432,12 @@ static pelt_result sample_block(void *user, size_t first, size_t count, size_t b
     return PELT_OK;
 }
 
-static pelt_result fit_weights(transfer *t, const px_neighbours *neighbours, uint32_t influences) {
+static pelt_result fit_weights(transfer *t, uint32_t influences) {
     uint32_t count = t->from_mesh.weld.count, used = 0;
-    sampling s = {.t = t,
-                  .levels = PX_NEW(t->arena, uint8_t, t->to->mesh.weld.count),
-                  .samples = PX_NEW(t->arena, px_fit_sample, count)};
-    if (!s.levels || !s.samples)
+    sampling s = {.t = t, .samples = PX_NEW(t->arena, px_fit_sample, count)};
+    if (!s.samples)
         return PELT_ERROR_MEMORY;
-    PX_TRY(find_levels(t, neighbours, s.levels));
+    PX_TRY(find_twins(t->arena, &t->source, &t->target, &s.twins));
     PX_TRY(px_surface_make(t->arena, t->target.positions, t->target.triangles, t->to->mesh.triangle_count, &s.tree));
     PX_TRY(px_parallel(t->context, NULL, count, ROW_BLOCK, sample_block, &s));
     for (uint32_t r = 0; r < count; r++)
@@ -404,8 +477,8 @@ static void tell_matches(const transfer *t, pelt_transfer_report *report) {
     double sum = 0, scale = t->diagonal > 0 ? 1 / t->diagonal : 0;
     for (uint32_t r = 0; r < t->table.row_count; r++)
         if (t->known[r]) {
-            sum += t->distances[r] * scale;
-            report->distance_max = px_fmax(report->distance_max, t->distances[r] * scale);
+            sum += t->points[r].distance * scale;
+            report->distance_max = px_fmax(report->distance_max, t->points[r].distance * scale);
         }
     report->distance_mean = report->matched_count ? sum / report->matched_count : 0;
     if (report->matched_count == 0) {
@@ -421,27 +494,38 @@ static void tell_matches(const transfer *t, pelt_transfer_report *report) {
 static pelt_result find_weights(transfer *t, uint32_t influences, pelt_transfer_report *report) {
     const pelt_mesh *mesh = &t->to->mesh;
     uint32_t count = mesh->weld.count;
-    px_neighbours neighbours;
+    px_neighbours neighbours, source_neighbours;
     t->known = PX_NEW(t->arena, uint8_t, count);
-    t->distances = PX_NEW(t->arena, double, count);
+    t->points = PX_NEW(t->arena, px_surface_point, count);
     t->offsets = PX_NEW(t->arena, double, count);
     t->lengths = PX_NEW(t->arena, double, count);
-    if (!t->known || !t->distances || !t->offsets || !t->lengths)
+    if (!t->known || !t->points || !t->offsets || !t->lengths)
         return PELT_ERROR_MEMORY;
     PX_TRY(px_weight_table_make(t->arena, count, PX_WEIGHT_CAPACITY, &t->table));
     PX_TRY(px_neighbours_make(t->arena, mesh, &mesh->weld, &neighbours));
-    PX_TRY(find_shells(t, &neighbours));
+    PX_TRY(px_neighbours_make(t->arena, &t->from_mesh, &t->from_mesh.weld, &source_neighbours));
+    PX_TRY(px_curve_make(t->arena, t->source.positions, t->source.normals, t->source.triangles, &source_neighbours,
+                         t->from_mesh.weld.count, &t->curve));
+    PX_TRY(find_shells(t->arena, &source_neighbours, t->from_mesh.weld.count, &t->source));
+    PX_TRY(find_shells(t->arena, &neighbours, count, &t->target));
+    t->shell_matches = PX_NEW(t->arena, uint32_t, t->target.shell_count);
+    t->flips = PX_NEW(t->arena, double, t->target.shell_count);
+    if (!t->shell_matches || !t->flips)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(find_twins(t->arena, &t->target, &t->source, &t->twins));
     PX_TRY(orient_shells(t));
     PX_TRY(px_parallel(t->context, "match", count, ROW_BLOCK, match_block, t));
     tell_matches(t, report);
-    PX_TRY(fit_weights(t, &neighbours, influences));
+    PX_TRY(find_levels(t, &neighbours));
+    PX_TRY(px_parallel(t->context, NULL, count, ROW_BLOCK, curve_block, t));
+    PX_TRY(fit_weights(t, influences));
     for (uint32_t r = 0; r < count; r++)
-        t->shell_matches[t->shells[r]] += t->known[r];
+        t->shell_matches[t->target.shells[r]] += t->known[r];
     PX_TRY(px_parallel(t->context, NULL, count, ROW_BLOCK, nearest_block, t));
     PX_TRY(px_fill(t->context, &t->table, &neighbours, t->target.positions, t->lengths, t->carried.skin.bone_count,
                    t->known));
     for (uint32_t r = 0; r < count; r++)
-        report->far_count += t->shell_matches[t->shells[r]] == 0;
+        report->far_count += t->shell_matches[t->target.shells[r]] == 0;
     report->filled_count = report->vertex_count - report->matched_count - report->far_count;
     return PELT_OK;
 }

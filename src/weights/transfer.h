@@ -1,6 +1,7 @@
 /* Weight transfer between meshes.
  *
  *   transfer.c   entry point; closest-point matching of vertices with the source surface
+ *   curve.c      weights between the vertices of the source
  *   fill.c       inpainting: harmonic weights for vertices without a match
  *   carry.c      joints and bones of the result
  */
@@ -30,6 +31,27 @@ pelt_result px_carry(px_arena *arena, const pelt_model *from, pelt_model *to, bo
 /* Writes the table's rows, the skin and, unless `own`, skeleton and motions to the model. */
 pelt_result px_carry_finish(px_arena *arena, const px_carried *carried, const px_weight_table *table,
                             uint32_t influences, pelt_model *to);
+
+/* Interpolates weights on a mesh to second order: see curve.c. */
+typedef struct px_curve {
+    const float *positions;          /* [row][3] */
+    const uint32_t *triangles;       /* [triangle][3] rows */
+    const px_neighbours *neighbours; /* of rows */
+    double (*slopes)[3]; /* [edge] of neighbours->items: the gradient at row i is Σ_j slopes·(w_j − w_i) */
+} px_curve;
+/* normals [row][3]. Borrows the arrays. */
+pelt_result px_curve_make(px_arena *arena, const float *positions, const double *normals, const uint32_t *triangles,
+                          const px_neighbours *neighbours, uint32_t row_count, px_curve *out);
+/* Rows whose weights are added at a point of the mesh. */
+#define PX_CURVE_MOST 96u
+typedef struct px_curve_point {
+    uint32_t count, rows[PX_CURVE_MOST];
+    double shares[PX_CURVE_MOST]; /* sum 1 */
+} px_curve_point;
+/* Not `curved`, and where a vertex has too many neighbours: linear, only the corners of the triangle. */
+void px_curve_at(const px_curve *curve, const px_surface_point *at, bool curved, px_curve_point *out);
+/* Adds the rows and limits each bone to their range; the sum of the weights may differ from 1. */
+void px_curve_weights(const px_curve_point *point, const px_weight_table *table, px_weight_sum *out);
 
 /* A point of the target that should have the weights of a row of the source. */
 typedef struct px_fit_sample {
