@@ -1,7 +1,8 @@
 /* Weight transfer on the real characters. Prints the tables of docs/weights.md:
  *
  *   bench_weights            there and back through copies with a half and a quarter of the triangles (pelt_simplify_levels),
- *                            and the error that no weights of the copy can go below (weights_bound.c)
+ *                            and the error that no linear weights on the copy can go below (weights_bound.c)
+ *   bench_weights --merged   the same through copies whose vertices are merged in cells
  *   bench_weights --cloth    garments that take the weights of the body below: share of their vertices under its skin
  *   … [NAME]                 only characters whose path contains NAME
  */
@@ -36,7 +37,7 @@ static void need(pelt_context *context, pelt_result result) {
 typedef struct errors {
     uint32_t count, wrong_count;
     double mean, most;
-    double least; /* mean that no weights of the thinned copy can go below */
+    double least; /* mean that no linear weights on the thinned copy can go below */
 } errors;
 
 /* Σ_joints |w_a − w_b| of a vertex; `sums` [joint]: scratch, 0 before and after. */
@@ -78,10 +79,10 @@ static errors compare(const pelt_model *a, const pelt_model *b) {
     return out;
 }
 
-static errors round_trip(pelt_context *context, const character *c, pelt_model *model, double ratio) {
+/* There and back through `thin`, which it destroys. */
+static errors round_trip(pelt_context *context, const character *c, pelt_model *model, pelt_model *thin) {
     const char *paths[] = {c->path};
-    pelt_model *thin, *back;
-    need(context, pelt_simplify_levels(context, model, NULL, &ratio, 1, &thin, NULL));
+    pelt_model *back;
     need(context, pelt_load(context, paths, 1, NULL, &back));
     need(context, pelt_weights_transfer(context, model, thin, NULL, NULL));
     need(context, pelt_weights_transfer(context, thin, back, NULL, NULL));
@@ -106,7 +107,10 @@ static void round_trips(pelt_context *context, const character_list *list) {
             character_count++;
             printf("| %s | %u |", list->items[n].name, model->mesh.vertex_count);
             for (int r = 0; r < 2; r++) {
-                errors e = round_trip(context, &list->items[n], model, r ? 0.25 : 0.5);
+                double ratio = r ? 0.25 : 0.5;
+                pelt_model *thin;
+                need(context, pelt_simplify_levels(context, model, NULL, &ratio, 1, &thin, NULL));
+                errors e = round_trip(context, &list->items[n], model, thin);
                 printf(" %.4f | %.4f | %.2f | %u |", e.mean, e.least, e.most, e.wrong_count);
                 totals[r].mean += e.mean;
                 totals[r].least += e.least;
@@ -123,6 +127,76 @@ static void round_trips(pelt_context *context, const character_list *list) {
         printf(" %.4f | %.4f | %.2f | %u |", totals[r].mean / fmax(character_count, 1),
                totals[r].least / fmax(character_count, 1), totals[r].most, totals[r].wrong_count);
     printf("\n");
+}
+
+/* A bare copy of the mesh with one vertex, the mean, for all in a cubic cell with edges of `size` of the longest side. */
+static pelt_model *merge_cells(pelt_context *context, const pelt_model *model, double size) {
+    const pelt_mesh *mesh = &model->mesh;
+    float low[3], high[3];
+    pelt_model *out;
+    need(context, pelt_model_create(context, &out));
+    pelt_mesh *m = &out->mesh;
+    m->positions = pelt_model_alloc(context, out, 3 * (size_t)mesh->vertex_count, sizeof *m->positions);
+    m->triangles = pelt_model_alloc(context, out, 3 * (size_t)mesh->triangle_count, sizeof *m->triangles);
+    m->parts = pelt_model_alloc(context, out, 1, sizeof *m->parts);
+    uint32_t *places = malloc(sizeof *places * mesh->vertex_count);
+    double(*cells)[7] = calloc(mesh->vertex_count, sizeof *cells); /* cell, sum of positions, number */
+    if (!m->positions || !m->triangles || !m->parts || !places || !cells)
+        exit(1);
+    px_box(mesh->positions, mesh->vertex_count, low, high);
+    double edge = size * fmax(high[0] - low[0], fmax(high[1] - low[1], high[2] - low[2]));
+    for (size_t i = 0; i < mesh->vertex_count; i++) {
+        const float *p = mesh->positions + 3 * i;
+        double cell[3] = {floor(p[0] / edge), floor(p[1] / edge), floor(p[2] / edge)};
+        uint32_t at = 0;
+        while (at < m->vertex_count && memcmp(cells[at], cell, sizeof cell) != 0)
+            at++;
+        memcpy(cells[at], cell, sizeof cell);
+        m->vertex_count += at == m->vertex_count;
+        for (size_t c = 0; c < 3; c++)
+            cells[at][3 + c] += (double)p[c];
+        cells[at][6]++;
+        places[i] = at;
+    }
+    for (size_t e = 0; e < 3 * (size_t)m->vertex_count; e++)
+        m->positions[e] = (float)(cells[e / 3][3 + e % 3] / cells[e / 3][6]);
+    for (size_t t = 0; t < mesh->triangle_count; t++) {
+        uint32_t *to = m->triangles + 3 * (size_t)m->triangle_count;
+        for (size_t k = 0; k < 3; k++)
+            to[k] = places[mesh->triangles[3 * t + k]];
+        m->triangle_count += to[0] != to[1] && to[1] != to[2] && to[2] != to[0];
+    }
+    free(cells);
+    free(places);
+    m->polygon_count = m->triangle_count;
+    m->points.count = m->vertex_count;
+    m->part_count = 1;
+    m->parts[0] = (pelt_part){
+        .name = "part", .triangle_count = m->triangle_count, .vertex_count = m->vertex_count, .joint = PELT_NONE};
+    return out;
+}
+
+static void merged(pelt_context *context, const char *filter) {
+    static const double sizes[] = {0.008, 0.012};
+    character_list list = characters_find(filter ? filter : "human_");
+    printf("| character | vertices | merged in cells of | vertices | L1 | at least | largest | wholly wrong |\n"
+           "|---|---|---|---|---|---|---|---|\n");
+    for (size_t n = 0; n < 2 * list.count; n++) {
+        const character *c = &list.items[n / 2];
+        pelt_model *model = NULL;
+        const char *reason;
+        need(context, character_load(context, c, &model, &reason));
+        if (!reason) {
+            pelt_model *thin = merge_cells(context, model, sizes[n % 2]);
+            uint32_t count = thin->mesh.vertex_count;
+            errors e = round_trip(context, c, model, thin);
+            printf("| %s | %u | %.1f %% | %u | %.4f | %.4f | %.2f | %u |\n", c->name, model->mesh.vertex_count,
+                   100 * sizes[n % 2], count, e.mean, e.least, e.most, e.wrong_count);
+            fflush(stdout);
+        }
+        pelt_model_destroy(model);
+    }
+    characters_free(&list);
 }
 
 /* ---- Clothing --------------------------------------------------------------------------------------------- */
@@ -493,14 +567,16 @@ static void clothes(pelt_context *context, const character_list *list, const cha
 }
 
 int main(int count, char **texts) {
-    bool cloth = count > 1 && strcmp(texts[1], "--cloth") == 0;
-    const char *filter = count > 1 + cloth ? texts[1 + cloth] : NULL;
+    bool cloth = count > 1 && strcmp(texts[1], "--cloth") == 0, cells = count > 1 && strcmp(texts[1], "--merged") == 0;
+    const char *filter = count > 1 + (cloth || cells) ? texts[1 + (cloth || cells)] : NULL;
     character_list list = characters_find(filter);
     pelt_context *context;
     if (pelt_context_create(NULL, &context) != PELT_OK)
         return 1;
     if (cloth)
         clothes(context, &list, filter);
+    else if (cells)
+        merged(context, filter);
     else
         round_trips(context, &list);
     pelt_context_destroy(context);
