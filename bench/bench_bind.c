@@ -15,7 +15,7 @@
  *                 has it instead, and weight that they have too much of, with the joint that it is mostly taken from;
  *                 then the 8 with the largest share in R
  *   --fit         whether skeletons of the wrong size or direction are detected, and how they are corrected
- *   --invariance  L1 between bindings of the same character: rotated, scaled, subdivided, on other grids
+ *   --invariance  L1 between bindings of the same character: rotated, shifted, scaled, subdivided
  *   --robots      rigid characters around the skeletons: hulls, ball joints, plates, bolts, each with one joint
  *   --speed       CPU seconds of every character, and the share that runs on one thread
  *   --scaling     CPU seconds against resolution and joints

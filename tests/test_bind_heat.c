@@ -185,13 +185,55 @@ static void test_last_bones_do_not_go_on_for_ever(void **state) {
     test_end(&test);
 }
 
+/* A body along x with one limb, so that no two directions are alike, turned about x by a quarter and moved if `moved`. */
+static pelt_model *make_placed(test_context *test, bool moved) {
+    static const test_joint joints[] = {
+        {"Root", PELT_NONE, {-1.9f, 0, 0}}, {"Middle", 0, {-0.3f, 0, 0}}, {"Last", 1, {0.77f, 0, 0}}};
+    test_joint placed[3];
+    shape *s = calloc(1, sizeof *s);
+    shape_part(s, "body", NULL);
+    shape_tube(s, 0, -2, 2, 32, 0.25, (double[3]){0, 0, 0});
+    shape_tube(s, 1, 0, 1.4, 12, 0.2, (double[3]){1.1, 0.1, 0.07});
+    shape_part_end(s);
+    pelt_model *model = shape_model(test, s);
+    free(s);
+    memcpy(placed, joints, sizeof joints);
+    for (uint32_t i = 0; i < model->mesh.vertex_count && moved; i++) {
+        float *p = model->mesh.positions + 3 * (size_t)i, y = p[1];
+        p[0] += 5;
+        p[1] = 7 - p[2];
+        p[2] = y - 3;
+    }
+    for (int j = 0; j < 3 && moved; j++)
+        memcpy(placed[j].place, (float[3]){joints[j].place[0] + 5, 7, -3}, sizeof placed[j].place);
+    add_skeleton(test, model, placed, 3);
+    add_skin(test, model, placed, 3);
+    return model;
+}
+
+static void test_weights_do_not_depend_on_the_place(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *plain = make_placed(&test, false), *moved = make_placed(&test, true);
+    pelt_bind_desc desc = quick_desc();
+    test_ok(&test, pelt_bind(test.context, plain, &desc, NULL));
+    test_ok(&test, pelt_bind(test.context, moved, &desc, NULL));
+    double off = mean_distance(plain, moved, NULL);
+    print_message("turned and moved: %g\n", off);
+    assert_true(off < 1e-6);
+    pelt_model_destroy(plain);
+    pelt_model_destroy(moved);
+    test_end(&test);
+}
+
 /* Whether a bone of a joint ends within two cells of a place. */
 static bool ends_at(const pelt_binding *binding, uint32_t joint, const float place[3]) {
     const px_bind_bones *bones = &binding->bones;
     float turned[3], p[3];
     bool found = false;
     for (int a = 0; a < 3; a++)
-        turned[a] = px_dot3(binding->axes[a], place);
+        turned[a] = px_dot3(binding->frame.axes[a], place) - (float)px_bind_frame_offset(&binding->frame, (uint32_t)a);
     px_bind_to_grid(&binding->volume.voxels.grid, turned, p);
     for (uint32_t k = 0; k < bones->segment_count; k++)
         found |= binding->subject.targets[bones->segments[k].target] == joint &&
@@ -307,7 +349,7 @@ static void test_last_bones_turn_to_the_volume(void **state) {
     double forward = 0;
     for (int a = 0; a < 3; a++)
         forward +=
-            (double)(last->b[a] - last->a[a]) * binding->volume.voxels.grid.cell[a] * (double)binding->axes[a][2];
+            (double)(last->b[a] - last->a[a]) * binding->volume.voxels.grid.cell[a] * (double)binding->frame.axes[a][2];
     if (!(forward > 0.75))
         fail_msg("the bone of the ankle goes forward by %g", forward);
     pelt_binding_destroy(binding);
@@ -351,6 +393,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_weights_do_not_depend_on_the_place),
         cmocka_unit_test(test_joints_that_steer),
         cmocka_unit_test(test_weights_in_the_file_say_which_joints_are_used),
         cmocka_unit_test(test_joints_without_weights_mark_ends),

@@ -232,6 +232,7 @@ static void test_painted_voxels(void **state) {
     pelt_model *model = make_arms(&test, true);
     pelt_bind_desc desc = quick_desc();
     pelt_bind_report plain, painted;
+    desc.paint = "-sphere(9 9 9 0.1)"; /* nothing, on a grid along the same axes */
     test_ok(&test, pelt_bind(test.context, model, &desc, &plain));
     desc.paint = "-box(-0.5 -1 -1 0.5 1 1)";
     test_ok(&test, pelt_bind(test.context, model, &desc, &painted));

@@ -230,9 +230,12 @@ static void test_sections(void **state) {
         desc.keep_fields = true;
         test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));
         pelt_bind_voxels voxels = pelt_binding_voxels(binding);
-        uint32_t slice = (uint32_t)((0 - voxels.origin[2]) / voxels.cell[2]), boundary = 0, interior = 0;
+        uint32_t z = 0; /* the axis of the grid nearest to z */
+        for (uint32_t a = 1; a < 3; a++)
+            z = fabsf(voxels.axes[a][2]) > fabsf(voxels.axes[z][2]) ? a : z;
+        uint32_t slice = (uint32_t)((0 - voxels.origin[z]) / voxels.cell[z]), boundary = 0, interior = 0;
         for (uint32_t v = 0; v < voxels.count; v++)
-            if (voxels.cells[v][2] == slice)
+            if (voxels.cells[v][z] == slice)
                 *(voxels.boundary[v] ? &boundary : &interior) += 1;
         test_ok(&test, pelt_binding_section(binding, PELT_BIND_SECTION_VOXELS, 2, 0, 0, &section));
         uint32_t blue = count_color(&section, 51, 89, 217), red = count_color(&section, 217, 64, 51);

@@ -294,8 +294,8 @@ typedef struct pelt_bind_section {
     double position;        /* of the section along its axis, from the origin, object units */
     uint8_t *pixels;        /* [height][width][4] red, green, blue, alpha; upper row first */
 } pelt_bind_section;
-/* Draws the section perpendicular to an axis (0 to 2) of the grid, pelt_bind_voxels.axes, through a position (NaN: where
- * most voxels are). Fields and weights
+/* Draws the section perpendicular to the axis of the grid, pelt_bind_voxels.axes, that is nearest to x, y or z (0 to 2),
+ * through a position along it (NaN: where most voxels are). Fields and weights
  * need desc.keep_fields; `joint` is used by FIELD only and must be one that gets weights. On failure *section is empty. */
 PELT_API pelt_result pelt_binding_section(const pelt_binding *binding, uint32_t kind, uint32_t axis, double position,
                                           uint32_t joint, pelt_bind_section *section);

@@ -68,6 +68,9 @@ PX_DESC_PRESETS(bind, options, presets)
 
 /* Largest side of a grid whose voxels are never grouped to blocks: the default resolution with its margin. */
 #define DENSE_SIZE 258u
+/* Of a cell: distance of the nearest centres of voxels from the plane about which the box is symmetric. On it, voxels would
+ * be as far from bones on the left as on the right, and rounding would decide to which of them they belong. */
+#define OFF_PLANE 0.0625
 
 /* ---- Voxels -------------------------------------------------------------------------------------------------- */
 
@@ -165,6 +168,9 @@ static pelt_result make_volume(pelt_binding *b) {
     if (b->desc.grid)
         PX_TRY(parse_grid(b->context, b->desc.grid, size));
     px_grid grid = b->desc.grid ? px_grid_of_size(low, high, size) : px_grid_around(low, high, b->desc.resolution);
+    uint32_t across = b->frame.across;
+    if (!b->desc.grid && across != PELT_NONE)
+        grid.origin[across] += OFF_PLANE * grid.cell[across];
     px_voxel_paint *paints;
     uint32_t paint_count;
     PX_TRY(parse_paint(b, &paints, &paint_count));
@@ -348,8 +354,8 @@ static pelt_result report_volume(pelt_binding *b) {
     const px_voxels *voxels = &b->volume.voxels;
     const px_bind_volume *volume = &b->volume;
     for (int c = 0; c < 3; c++) {
-        r->grid[c] = volume->fine.size[c];
-        r->cell[c] = volume->fine.cell[c];
+        r->grid[c] = volume->fine.size[b->frame.named[c]];
+        r->cell[c] = volume->fine.cell[b->frame.named[c]];
     }
     r->interior_voxel_count = volume->fine_interior_count;
     r->boundary_voxel_count = volume->fine_count - volume->fine_interior_count;
@@ -376,11 +382,10 @@ static pelt_result report_volume(pelt_binding *b) {
 /* Options that name axes of the grid keep those of the input. */
 static pelt_result turn_subject(pelt_binding *b) {
     bool kept = b->desc.grid || b->desc.views || b->desc.paint;
-    for (int k = 0; k < 9; k++)
-        b->axes[k / 3][k % 3] = k % 4 == 0;
+    b->frame = px_bind_frame_of_input();
     if (!kept)
-        PX_TRY(px_bind_frame(b->context, &b->subject, b->axes));
-    return px_bind_subject_turn(b->arena, &b->subject, (const float(*)[3])b->axes, &b->turned);
+        PX_TRY(px_bind_frame_make(b->context, &b->subject, &b->frame));
+    return px_bind_subject_turn(b->arena, &b->subject, &b->frame, &b->turned);
 }
 
 /* Fits the skeleton to the mesh if desc.fit is set; else fails if it does not fit. */
@@ -520,8 +525,8 @@ static pelt_result share(pelt_binding *b, const pelt_binding *from, pelt_model *
     b->fields.values = PX_NEW(b->arena, float, px_mul_size(b->subject.classes.count, b->subject.target_count));
     if (!b->fields.values)
         return PELT_ERROR_MEMORY;
-    memcpy(b->axes, from->axes, sizeof b->axes);
-    PX_TRY(px_bind_subject_turn(b->arena, &b->subject, (const float(*)[3])b->axes, &b->turned));
+    b->frame = from->frame;
+    PX_TRY(px_bind_subject_turn(b->arena, &b->subject, &b->frame, &b->turned));
     PX_TRY(share_bones(b, &from->bones, columns));
     PX_TRY(px_bind_sample_kept(b->context, &from->fields, columns, &b->turned, &b->volume, &b->fields));
     PX_TRY(make_rows(b));
@@ -599,9 +604,9 @@ void pelt_binding_destroy(pelt_binding *binding) {
 pelt_bind_voxels pelt_binding_voxels(const pelt_binding *binding) {
     const px_voxels *v = &binding->volume.voxels;
     pelt_bind_voxels out = {.count = v->count, .cells = (const uint16_t(*)[3])v->cells, .boundary = v->kinds};
-    memcpy(out.axes, binding->axes, sizeof out.axes);
-    for (int c = 0; c < 3; c++) {
-        out.origin[c] = v->grid.origin[c];
+    memcpy(out.axes, binding->frame.axes, sizeof out.axes);
+    for (uint32_t c = 0; c < 3; c++) {
+        out.origin[c] = v->grid.origin[c] + px_bind_frame_offset(&binding->frame, c);
         out.cell[c] = v->grid.cell[c];
     }
     return out;

@@ -71,12 +71,23 @@ pelt_result px_bind_subject_share(pelt_context *context, px_arena *arena, pelt_m
                                   const px_bind_subject *source, const pelt_model *rig, px_bind_subject *subject,
                                   uint32_t **columns);
 
-/* Unit vectors along the axes of the grid, world space: the principal axes of the surface, in the order and direction
- * nearest to x, y, z. */
-pelt_result px_bind_frame(pelt_context *context, const px_bind_subject *subject, float axes[3][3]);
-/* A copy of the subject whose positions and joints are in the space of these axes. Arrays that do not depend on the space
+/* The space of the grid. */
+typedef struct px_bind_frame {
+    float axes[3][3];  /* unit vectors along the axes of the grid, world space */
+    double origin[3];  /* of that space, world space */
+    uint32_t named[3]; /* [axis of the input] the axis of the grid nearest to it */
+    uint32_t across;   /* axis of the grid across the plane about which the surface is most symmetric, or PELT_NONE */
+} px_bind_frame;
+
+/* That of the input. */
+px_bind_frame px_bind_frame_of_input(void);
+/* The principal axes of the surface, about its centroid. */
+pelt_result px_bind_frame_make(pelt_context *context, const px_bind_subject *subject, px_bind_frame *frame);
+/* Position of the frame's origin along one of its axes, from that of the input. */
+double px_bind_frame_offset(const px_bind_frame *frame, uint32_t axis);
+/* A copy of the subject whose positions and joints are in the space of a frame. Arrays that do not depend on the space
  * are shared. */
-pelt_result px_bind_subject_turn(px_arena *arena, const px_bind_subject *subject, const float axes[3][3],
+pelt_result px_bind_subject_turn(px_arena *arena, const px_bind_subject *subject, const px_bind_frame *frame,
                                  px_bind_subject *turned);
 
 /* ---- Names ------------------------------------------------------------------------------------------------ */
@@ -409,8 +420,8 @@ struct pelt_binding {
     pelt_bind_desc desc; /* as passed to create; strings are copies */
     bool shared;         /* the voxels are those of another mesh: regions that this one does not have are left out */
     px_bind_subject subject;
-    float axes[3][3];       /* of the grid, world space */
-    px_bind_subject turned; /* the subject in the space of these axes, in which volume, bones and fields are */
+    px_bind_frame frame;    /* of the grid */
+    px_bind_subject turned; /* the subject in this frame, in which volume, bones and fields are */
     px_bind_volume volume;
     px_bind_bones bones;
     px_bind_fields fields;

@@ -26,7 +26,8 @@
 #define NEAR_STEPS          2u /* faces from the voxels that vertices interpolate to the last that are solved finely */
 #define FINE_STEPS          4u /* iterations on the finer graphs, which have a good initial guess */
 #define MAX_STEPS           400u
-#define BLOCK               4u /* targets per parallel block; they share scratch buffers */
+#define TIE                 1.001f /* ratio of weights below which the first bone wins: rounding must not decide */
+#define BLOCK               4u     /* targets per parallel block; they share scratch buffers */
 
 /* ---- Weights ------------------------------------------------------------------------------------------------- */
 
@@ -101,7 +102,7 @@ static pelt_result contend(const px_heat *h, uint32_t target, px_heat_scratch *s
     solve_levels(h, target, at, LOOSE_ANCHOR_WEIGHT / ANCHOR_WEIGHT, s);
     for (uint32_t k = 0; k < s->node_count; k++) {
         uint32_t i = s->nodes[k];
-        if (s->x[at][i] > h->strongest[block][i]) {
+        if (s->x[at][i] > TIE * h->strongest[block][i]) {
             h->strongest[block][i] = s->x[at][i];
             h->winners[block][i] = target;
         }
@@ -156,7 +157,7 @@ static pelt_result move_borders(px_heat *h) {
     }
     for (size_t b = 1; b < blocks; b++)
         for (uint32_t i = 0; i < nodes; i++)
-            if (h->strongest[b][i] > h->strongest[0][i]) {
+            if (h->strongest[b][i] > TIE * h->strongest[0][i]) {
                 h->strongest[0][i] = h->strongest[b][i];
                 h->winners[0][i] = h->winners[b][i];
             }

@@ -8,8 +8,9 @@
 
 typedef struct drawing {
     const pelt_binding *binding;
-    uint32_t axis, across, up; /* axis of the section; axes along the width and the height */
-    uint32_t slice, width;     /* cell along `axis`; cells along the width */
+    uint32_t axis, across, up;     /* of the grid: axis of the section; axes along the width and the height */
+    bool across_turned, up_turned; /* the axis of the grid runs against that of the input */
+    uint32_t slice, width;         /* cell along `axis`; cells along the width */
     uint32_t height;
     float (*colors)[3]; /* [height][width] linear, 0 to 1; upper row first */
 } drawing;
@@ -17,8 +18,9 @@ typedef struct drawing {
 /* The colour at a voxel, or NULL outside of the section. */
 static float *color_at(const drawing *s, uint32_t voxel) {
     const uint16_t *cell = s->binding->volume.voxels.cells[voxel];
-    return cell[s->axis] == s->slice ? s->colors[(size_t)(s->height - 1 - cell[s->up]) * s->width + cell[s->across]]
-                                     : NULL;
+    uint32_t column = s->across_turned ? s->width - 1 - cell[s->across] : cell[s->across];
+    uint32_t row = s->up_turned ? cell[s->up] : s->height - 1 - cell[s->up];
+    return cell[s->axis] == s->slice ? s->colors[(size_t)row * s->width + column] : NULL;
 }
 
 static void set_color(float out[3], float r, float g, float b) {
@@ -142,23 +144,25 @@ static pelt_result check(const pelt_binding *b, uint32_t kind, uint32_t axis, ui
 pelt_result pelt_binding_section(const pelt_binding *b, uint32_t kind, uint32_t axis, double position, uint32_t joint,
                                  pelt_bind_section *out) {
     const px_voxels *voxels = &b->volume.voxels;
-    drawing s = {.binding = b, .axis = axis};
-    uint32_t target;
+    const px_bind_frame *frame = &b->frame;
+    uint32_t target, across = axis == 0 ? 2 : 0, up = axis == 1 ? 2 : 1;
     *out = (pelt_bind_section){0};
     PX_TRY(check(b, kind, axis, joint, &target));
-    s.across = axis == 0 ? 2 : 0;
-    s.up = axis == 1 ? 2 : 1;
+    drawing s = {.binding = b, .axis = frame->named[axis], .across = frame->named[across], .up = frame->named[up]};
+    s.across_turned = frame->axes[s.across][across] < 0;
+    s.up_turned = frame->axes[s.up][up] < 0;
+    double sign = frame->axes[s.axis][axis] < 0 ? -1 : 1, offset = px_bind_frame_offset(frame, s.axis);
     s.width = voxels->grid.size[s.across];
     s.height = voxels->grid.size[s.up];
     px_arena *arena = px_arena_create(b->context);
     size_t count = (size_t)s.width * s.height;
     s.colors = arena ? px_arena_alloc(arena, count, sizeof *s.colors) : NULL;
     float *sums = arena ? PX_NEW(arena, float, count) : NULL;
-    uint32_t *counts = arena ? PX_NEW(arena, uint32_t, voxels->grid.size[axis]) : NULL;
+    uint32_t *counts = arena ? PX_NEW(arena, uint32_t, voxels->grid.size[s.axis]) : NULL;
     uint8_t *pixels = PX_ALLOC(b->context, uint8_t, 4 * count);
     pelt_result result = s.colors && sums && counts && pixels ? PELT_OK : PELT_ERROR_MEMORY;
     if (result == PELT_OK) {
-        s.slice = choose_slice(voxels, axis, position, counts);
+        s.slice = choose_slice(voxels, s.axis, sign * position - offset, counts);
         if (kind == PELT_BIND_SECTION_VOXELS)
             draw_kinds(&s);
         else if (kind == PELT_BIND_SECTION_FIELD)
@@ -167,7 +171,8 @@ pelt_result pelt_binding_section(const pelt_binding *b, uint32_t kind, uint32_t 
             draw_weights(&s, sums);
         for (size_t n = 0; n < 4 * count; n++)
             pixels[n] = n % 4 == 3 ? 255 : (uint8_t)(255 * px_fminf(px_fmaxf(s.colors[n / 4][n % 4], 0), 1) + 0.5f);
-        *out = (pelt_bind_section){s.width, s.height, px_grid_centre(&voxels->grid, s.slice, axis), pixels};
+        double along = px_grid_centre(&voxels->grid, s.slice, s.axis);
+        *out = (pelt_bind_section){s.width, s.height, sign * (along + offset), pixels};
     } else {
         px_free(b->context, pixels);
     }
