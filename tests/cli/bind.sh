@@ -54,7 +54,7 @@ json report.json '["load", "voxelize", "solve", "weights", "write", "total"].eve
 json report.json 'r.peak_memory_bytes > 1e5 && r.bytes > 1e4 && r.settings.method === "heat"'
 # Toes are nearer to each other than two of these voxels, and not than two of half the size.
 err "limbs touch at this resolution, in "
-err "_toes.R' move, and 1 more pair (listed by --json); --resolution 61 separates them"
+err "_toes.R' move, and 1 more pair (listed by --json); --resolution 102 separates them"
 json report.json 'r.touching.every(({gap, separating_resolution}) => gap > 0 && separating_resolution > 48)'
 run 0 bind rig.glb -o apart.glb $coarse --separate --max-resolution 120 --json apart.json
 json apart.json 'Math.max(...r.grid) > 60 && Math.max(...r.grid) <= 122 && r.touching.every(({gap}) => gap === 0)'
