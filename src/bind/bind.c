@@ -1,6 +1,7 @@
 /* Entry points: create a binding (subject, volume, bones, fields), then apply it any number of times. */
 #include "bind/fit.h"
 #include "bind/regions.h"
+#include "core/math3.h"
 
 #include <math.h>
 
@@ -71,6 +72,7 @@ PX_DESC_PRESETS(bind, options, presets)
 /* Of a cell: distance of the nearest centres of voxels from the plane about which the box is symmetric. On it, voxels would
  * be as far from bones on the left as on the right, and rounding would decide to which of them they belong. */
 #define OFF_PLANE 0.0625
+#define START_GAP 0.05f /* of a cell */
 
 /* ---- Voxels -------------------------------------------------------------------------------------------------- */
 
@@ -266,6 +268,21 @@ static pelt_result solve(pelt_binding *b, px_bind_wave *wave) {
     }
 }
 
+/* The segments as the wavefront sees them: each begins START_GAP after its joint, so that the outside of a bend, whose nearest
+ * point is the joint, belongs to the bone above, whatever rounding says. */
+static px_bind_segment *begin_later(px_arena *arena, const px_bind_bones *bones) {
+    px_bind_segment *out = PX_NEW(arena, px_bind_segment, bones->segment_count);
+    for (uint32_t k = 0; out && k < bones->segment_count; k++) {
+        float way[3];
+        out[k] = bones->segments[k];
+        px_sub3(out[k].b, out[k].a, way);
+        float length = sqrtf(px_dot3(way, way));
+        for (int c = 0; c < 3 && length > START_GAP; c++)
+            out[k].a[c] += START_GAP / length * way[c];
+    }
+    return out;
+}
+
 /* *finer: the resolution to begin again with, without fields; 0: done. */
 static pelt_result make_fields(pelt_binding *b, uint32_t *finer) {
     px_bind_wave wave;
@@ -273,12 +290,13 @@ static pelt_result make_fields(pelt_binding *b, uint32_t *finer) {
     px_bind_bridges links = {.count = b->volume.pieces.link_count};
     *finer = 0;
     links.items = PX_NEW(b->arena, px_bind_bridge, links.count);
-    if (!links.items)
+    px_bind_segment *segments = begin_later(b->arena, &b->bones);
+    if (!links.items || !segments)
         return PELT_ERROR_MEMORY;
     for (uint32_t n = 0; n < links.count; n++)
         links.items[n] = (px_bind_bridge){b->volume.pieces.links[n][0], b->volume.pieces.links[n][1]};
     PX_TRY(px_bind_crossings_make(b->arena, &b->volume, &links, &crossings));
-    pelt_result result = px_bind_wave_make(b->context, &b->volume, b->bones.segments, b->bones.reach, &wave);
+    pelt_result result = px_bind_wave_make(b->context, &b->volume, segments, b->bones.reach, &wave);
     wave.handicap = b->bones.handicap;
     wave.behind = b->bones.behind;
     wave.floods = b->desc.method != PELT_BIND_HEAT;

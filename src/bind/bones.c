@@ -39,7 +39,6 @@
 #define BESIDE_BEHIND      0.5f   /* px_bind_bones.behind of bones that leave their parent's bone sideways */
 #define BLENDER_AXIS       2      /* +y */
 #define BLENDER_ANCHOR     0.6f   /* px_bind_bones.anchor of such rigs */
-#define START_GAP          0.05f /* in cells, between a joint and its bone: the outside of a bend belongs to the bone above */
 #define BEHIND_COSINE      -0.15f /* maximum cosine between the axis and children behind a joint */
 
 typedef struct layout {
@@ -294,11 +293,6 @@ static px_bind_segment *add_segment(layout *l, uint32_t joint, const float end[3
     place_of(l, joint, start);
     to_grid(l, start, segment->a);
     to_grid(l, end, segment->b);
-    float way[3];
-    px_sub3(segment->b, segment->a, way);
-    float length = sqrtf(px_dot3(way, way));
-    for (int c = 0; c < 3 && length > START_GAP; c++)
-        segment->a[c] += START_GAP / length * way[c];
     segment->target = l->s->joint_targets[joint];
     return segment;
 }
