@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test.sh [--all]: every test.
 #
-#   coverage   gcc, with gcov: the tests of the library (test_*) and the fuzz corpora; at least 85 % of the lines of src/ must have run
+#   dev-gcc    gcc, optimised; must build without warnings: the tests of the library (test_*) and the fuzz corpora
 #   dev-clang  clang, optimised; must build without warnings: all other tests, that is those of the program, the documentation, the page
 #              in a browser, other readers of our files, the installed package, the quick parts of gauntlet and interop
 #   asan       clang, address and undefined-behaviour sanitizers: the tests of the library without long ones, tests of the program that
@@ -10,12 +10,13 @@
 #   studio     the page with the library as WebAssembly, where emscripten is installed; browser tests of dev-clang open it
 #   platforms  the program for each platform whose tools are installed, and the bytes of a few small results (scripts/platforms.sh --smoke)
 #
-# Each build, and the coverage, counts as one test. Real data is used by coverage and dev-clang only; under sanitizers it would only
-# take long. Long tests (test_long in tests/support.h) are left out under sanitizers for the same reason.
+# Each build counts as one test. Real data is used by dev-gcc and dev-clang only; under sanitizers it would only take long. Long tests
+# (test_long in tests/support.h) are left out under sanitizers for the same reason.
 #
-# --all adds what is slow or needs other programs: every case of tests that otherwise take a few (PELT_ALL), every test of the library
-# and of the program under asan and tsan, interruptions at 20 times as many places, the whole gauntlet, all of interop, results on a CPU
-# without AVX (by qemu, where it is installed), other build switches, and MINUTES=5 of every fuzz target; each is one test.
+# --all adds what is slow or needs other programs: the tests of the library with gcov (at least 85 % of the lines of src/ must have run),
+# every case of tests that otherwise take a few (PELT_ALL), every test of the library and of the program under asan and tsan,
+# interruptions at 20 times as many places, the whole gauntlet, all of interop, results on a CPU without AVX (by qemu, where it is
+# installed), other build switches, and MINUTES=5 of every fuzz target; each is one test.
 #
 # The end is a summary with a line for each part. Its last line is `N passed, N failed`, with `, N skipped` behind when tests
 # had no data to run on; fails when anything failed.
@@ -73,8 +74,7 @@ without_avx() {
     tests/same_bytes.sh "${programs[@]}" qemu-x86_64-static -cpu Nehalem
 }
 
-build coverage && find build/coverage -name '*.gcda' -delete && run coverage -R '^(test_|replay_)' &&
-    one "coverage: 85 % of lines" covered 85
+build dev-gcc && run dev-gcc -R '^(test_|replay_)'
 one "studio: build" scripts/studio.sh # for the browser tests
 build dev-clang && run dev-clang
 build asan && PELT_SHORT=1 PELT_DATA_BROKEN=${PELT_DATA:-$PWD/../shared/data} PELT_DATA=/none run asan -L sanitized
@@ -83,6 +83,8 @@ build tsan:thread_tests && PELT_SHORT=1 PELT_DATA=/none run tsan -L threads
 
 if [ "${1:-}" = --all ]; then
     programs=(build/release/bin/pelt build/release/bin/pelt-scenes)
+    build coverage && find build/coverage -name '*.gcda' -delete && run coverage -R '^(test_|replay_)' &&
+        one "coverage: 85 % of lines" covered 85
     PELT_DATA=/none run asan -R '^test_' -L sanitized # with the long ones
     PELT_DATA=/none run asan -R '^cli_' -LE sanitized
     # The start of tsan's runtime does not survive the limit on the size of files that cli_hostile sets.
