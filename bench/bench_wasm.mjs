@@ -1,10 +1,11 @@
 // bench_wasm.mjs BIN [PACKAGE]: the npm package in Chromium against the native program with one thread, in one run. CPU seconds of whole
 // commands: reading, working, writing, and for decompose reading again and comparing. The browser's are those of the page's process, with
-// compilation and messages; "first" is the first use after the page was opened, "again" the least of three more. Frames are poses sent to the
-// worker one at a time, each with its vertices sent back; medians of five.
+// compilation and messages; "first" is the first use after a page was opened, "again" the uses after it. "Waited" has of the first use only the
+// threads of the page and the worker: others compile meanwhile. All are the least of three pages, which take turns with the native program. Frames are poses sent to the worker one at a time, each with its vertices
+// sent back; medians of five.
 import { chromium } from "playwright-core";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -50,17 +51,26 @@ async function openPage() {
     return page;
 }
 
-/** CPU seconds of all renderers; only one of them works. */
+/** CPU seconds of all renderers, of which one works, and of their pages and workers alone. */
 async function cpu() {
     const { processInfo } = await system.send("SystemInfo.getProcessInfo");
-    return processInfo.filter(({ type }) => type === "renderer").reduce((sum, { cpuTime }) => sum + cpuTime, 0);
+    const sum = { all: 0, waited: 0 };
+    for (const { id, cpuTime } of processInfo.filter(({ type }) => type === "renderer")) {
+        sum.all += cpuTime;
+        for (const thread of readdirSync(`/proc/${id}/task`)) {
+            const read = (name) => readFileSync(`/proc/${id}/task/${thread}/${name}`, "utf8");
+            if (/^(chromium|DedicatedWorker)/.test(read("comm"))) sum.waited += parseInt(read("schedstat")) / 1e9;
+        }
+    }
+    return sum;
 }
 
 /** CPU seconds and result of a function in the page. */
 async function inPage(page, run, argument) {
     const before = await cpu();
     const result = await page.evaluate(run, argument);
-    return { seconds: (await cpu()) - before, result };
+    const after = await cpu();
+    return { seconds: after.all - before.all, waited: after.waited - before.waited, result };
 }
 
 // ---- Commands ----
@@ -91,19 +101,21 @@ if (existsSync(path.join(data, "bench/horse-gallop.obj"))) {
 }
 commands.push(["bind, 10,000 vertices, resolution 128", bind, ["bind", "character.glb", "--resolution", "128", "-o", "bound.glb"]]);
 
-console.log("| command | native, s | Chromium first, s | again, s | ratio first | ratio again |\n|---|---|---|---|---|---|");
+console.log("| command | native, s | first, s | waited, s | again, s | first / native | waited / native | again / native |\n|---|---|---|---|---|---|---|---|");
 for (const [name, run, args] of commands) {
-    const page = await openPage();
-    const { seconds: first } = await inPage(page, run);
-    const [here, there] = [[], []];
+    const [here, first, waited, again] = [[], [], [], []];
     for (let n = 0; n < 3; n++) {
         here.push(native("pelt", ...args, "--threads", "1", "-q"));
-        there.push((await inPage(page, run)).seconds);
+        const page = await openPage();
+        const use = await inPage(page, run);
+        first.push(use.seconds);
+        waited.push(use.waited);
+        for (let k = 0; k < 2; k++) again.push((await inPage(page, run)).seconds);
+        await page.close();
     }
-    const [own, again] = [Math.min(...here), Math.min(...there)];
-    const row = [name, own.toFixed(2), first.toFixed(2), again.toFixed(2), (first / own).toFixed(1), (again / own).toFixed(1)];
+    const [own, ...browsers] = [here, first, waited, again].map((times) => Math.min(...times));
+    const row = [name, ...[own, ...browsers].map((value) => value.toFixed(2)), ...browsers.map((value) => (value / own).toFixed(1))];
     console.log(`| ${row.join(" | ")} |`);
-    await page.close();
 }
 
 // ---- Soft tissue: the sizes of bench_jiggle ----

@@ -107,6 +107,8 @@ async function compile(wasm: NonNullable<StartOptions["wasm"]>): Promise<WebAsse
     }
     const reply = await fetch(wasm);
     if (!reply.ok) throw new PeltError(`${wasm} cannot be loaded: ${reply.status}`, "input");
+    // Compiled while it arrives, and browsers keep the machine code for later visits. Only files of this type may be compiled so.
+    if (reply.headers.get("content-type") === "application/wasm") return WebAssembly.compileStreaming(reply);
     return WebAssembly.compile(await reply.arrayBuffer());
 }
 
