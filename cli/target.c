@@ -45,8 +45,7 @@ static const pelt_option target_options[] = {
     {"target", 0, PELT_OPTION_CHOICE, PELT_FIELD(rig_settings, target), "any", 0, 0,
      "any|three|babylon|playcanvas|web|blender|godot|godot3|unity|unreal|maya", NULL,
      "settings that are safe in this program, plain arrays where it reads no others, and FBX files with its axes, "
-     "unit, "
-     "root and frame rate; --verbose says why"},
+     "unit, root and frame rate; --verbose says why"},
     {"plain", 0, PELT_OPTION_FLAG, PELT_FIELD(rig_settings, plain), NULL, 0, 0, NULL, NULL,
      "glTF: write plain arrays, also of what the input has compressed or quantised"},
 };
