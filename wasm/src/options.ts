@@ -46,6 +46,8 @@ export interface SaveOptions {
     compress?: boolean;
     /** distance by which a vertex may move when compressed, as a fraction of the size, 1e-7 to 0.1; default 0.0001. */
     compressError?: number;
+    /** write plain arrays (glTF): what the source compressed or quantised is decoded. */
+    plain?: boolean;
     /** program that the file is made for (FBX): its axes, unit, root and frame rate; default any. */
     target?: "any" | "unreal" | "unity" | "maya";
     /** compress without sorting triangles and vertices: larger. */
