@@ -74,20 +74,20 @@ static void large_meshes_are_sampled(void **state) {
         for (size_t n = 0; n < 2; n++) {
             test_context test;
             test_begin(&test, 2);
-            pelt_model *model = make_scene(&test, "cloth", n == 0 ? 12000 : 50000, 8);
+            pelt_model *model = make_scene(&test, "cloth", n == 0 ? 8000 : 50000, 5);
             pelt_decompose_desc desc = pelt_decompose_desc_default();
             pelt_decompose_report report;
-            desc.bones = 6;
+            desc.bones = 4;
             desc.transforms = kinds[k];
-            desc.iterations = 30;
+            desc.iterations = 20;
             test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
             starts[n] = report.iteration_errors[0];
             ends[n] = (double)report.iteration_errors[report.iteration_count - 1];
             pelt_model_destroy(model);
             test_end(&test);
         }
-        assert_true((double)starts[0] > 1.2 * ends[0]);
-        assert_true((double)starts[1] < 1.1 * ends[1]);
+        assert_true((double)starts[0] > 1.5 * ends[0]);
+        assert_true((double)starts[1] < 1.2 * ends[1]);
         assert_true(ends[1] < 1.05 * ends[0]);
     }
 }
