@@ -187,9 +187,9 @@ static void warn_touching(const bind_work *w) {
     uint32_t others = r->touching_pair_count - 1;
     char *more = others ? must_format(", and %s more pair%s (listed by --json)", grouped(others), others > 1 ? "s" : "")
                         : must_format("%s", "");
-    char *advice = finest && w->desc.grid ? must_format("a finer --grid separates those with a gap")
+    char *advice = finest && w->desc.grid ? must_format("a finer --grid may separate those with a gap")
                    : finest
-                       ? must_format("--resolution %u separates %s", finest, tight ? "those with a gap" : "them")
+                       ? must_format("--resolution %u may separate %s", finest, tight ? "those with a gap" : "them")
                        : must_format("there is no gap to resolve: bind the mesh in a pose in which they are apart");
     warn(w->session, "limbs touch at this resolution, in %s voxels: what '%s' and '%s' move%s; %s",
          grouped(r->touching_count), shown_name(names[r->touching[0].joints[0]]),
