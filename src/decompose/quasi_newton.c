@@ -30,15 +30,14 @@ pelt_result px_quasi_newton_make(px_quasi_newton *q, px_fit *fit) {
     size_t count = px_mul_size(4 * (size_t)fit->bone_capacity, fit->dimension);
     q->last = PX_NEW(fit->arena, double, count);
     q->gradient = PX_NEW(fit->arena, double, count);
-    q->direction = PX_NEW(fit->arena, double, count);
-    bool ready = q->last && q->gradient && q->direction;
+    bool ready = q->last && q->gradient;
     for (size_t p = 0; p < PX_PAIRS; p++) {
         q->steps[p] = PX_NEW(fit->arena, double, count);
         q->changes[p] = PX_NEW(fit->arena, double, count);
         ready = ready && q->steps[p] && q->changes[p];
     }
-    q->plain = ready ? PX_NEW(fit->arena, double, count) : NULL; /* last: tells that all are allocated */
-    return q->plain ? PELT_OK : PELT_ERROR_MEMORY;
+    q->direction = ready ? PX_NEW(fit->arena, double, count) : NULL; /* last: tells that all are allocated */
+    return q->direction ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
 void px_quasi_newton_restart(px_quasi_newton *q) {
@@ -68,17 +67,16 @@ static void add_pair(px_quasi_newton *q, const double *transforms, const double 
     q->started = true;
 }
 
-pelt_result px_quasi_newton_advance(px_quasi_newton *q, px_fit *fit, const double *before, bool *advanced) {
+pelt_result px_quasi_newton_advance(px_quasi_newton *q, px_fit *fit, bool *advanced) {
     size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, count = n * d;
     double *now = fit->now.reduced, along[PX_PAIRS], curvatures[PX_PAIRS], trace = 0;
     *advanced = false;
-    if (!q->plain)
+    if (!q->direction)
         PX_TRY(px_quasi_newton_make(q, fit));
     double *x = q->direction;
-    memcpy(q->plain, now, count * sizeof *now);
     memcpy(x, fit->cross, count * sizeof *x);
-    px_gemm(1, px_matrix_in(fit->scatter, n, n), px_matrix_in(before, n, d), -1, px_matrix_of(x, n, d));
-    add_pair(q, before, x, count);
+    px_gemm(1, px_matrix_in(fit->scatter, n, n), px_matrix_in(now, n, d), -1, px_matrix_of(x, n, d));
+    add_pair(q, now, x, count);
     double *system = q->pair_count > 0 ? PX_ALLOC(fit->context, double, n *n) : NULL;
     if (!system)
         return q->pair_count > 0 ? PELT_ERROR_MEMORY : PELT_OK;
@@ -100,11 +98,6 @@ pelt_result px_quasi_newton_advance(px_quasi_newton *q, px_fit *fit, const doubl
         add(along[p] - dot(q->changes[p], x, count) / curvatures[p], q->steps[p], x, count);
     for (size_t e = 0; e < count && *advanced; e++)
         if (!fit->lock_motions || !fit->lock_motions[e / d / 4])
-            now[e] = before[e] - x[e];
+            now[e] -= x[e];
     return PELT_OK;
-}
-
-void px_quasi_newton_retreat(px_quasi_newton *q, px_fit *fit) {
-    memcpy(fit->now.reduced, q->plain, 4 * (size_t)fit->bone_count * fit->dimension * sizeof *q->plain);
-    px_quasi_newton_restart(q);
 }

@@ -13,7 +13,6 @@ typedef struct px_quasi_newton {
     double *changes[PX_PAIRS]; /* changes of the gradient */
     double *last, *gradient;   /* transforms and gradient of the last iteration */
     bool started;              /* these are set */
-    double *plain;             /* transforms of the alternating step */
     double *direction;
 } px_quasi_newton;
 
@@ -21,10 +20,8 @@ typedef struct px_quasi_newton {
 pelt_result px_quasi_newton_make(px_quasi_newton *q, px_fit *fit);
 /* Forgets all pairs. */
 void px_quasi_newton_restart(px_quasi_newton *q);
-/* Call after px_fit_transforms, with the transforms before it in `before`: adds a pair and replaces the transforms by
- * those of a quasi-Newton step. *advanced: whether it did so. Needs the moments. */
-pelt_result px_quasi_newton_advance(px_quasi_newton *q, px_fit *fit, const double *before, bool *advanced);
-/* Sets the transforms to those of px_fit_transforms again, and forgets all pairs. */
-void px_quasi_newton_retreat(px_quasi_newton *q, px_fit *fit);
+/* Adds a pair for the current transforms and takes a quasi-Newton step in place of px_fit_transforms. *advanced: whether it
+ * did so; if not, the transforms are unchanged. Needs the moments. */
+pelt_result px_quasi_newton_advance(px_quasi_newton *q, px_fit *fit, bool *advanced);
 
 #endif

@@ -80,13 +80,14 @@ static pelt_result step_below(px_solver *solver, double most, bool *taken) {
     PX_TRY(px_pull_rest(fit));
     step_ahead(fit, newton || solver->steps < AHEAD_FROM ? 0 : solver->ahead);
     PX_TRY(px_fit_moments(fit));
-    PX_TRY(px_fit_transforms(fit));
     if (newton && solver->steps >= NEWTON_FROM)
-        PX_TRY(px_quasi_newton_advance(&solver->history, fit, fit->before.reduced, &advanced));
+        PX_TRY(px_quasi_newton_advance(&solver->history, fit, &advanced));
+    if (!advanced)
+        PX_TRY(px_fit_transforms(fit));
     PX_TRY(vertices(solver));
-    if (advanced && fit->now.objective > most) {
+    if (advanced && fit->now.objective > most) { /* the pairs stay: their curvature is right */
         px_fit_state_copy(fit, &fit->before, &fit->now);
-        px_quasi_newton_retreat(&solver->history, fit);
+        PX_TRY(px_fit_transforms(fit));
         PX_TRY(vertices(solver));
     }
     *taken = !(fit->now.objective > most);
