@@ -6,18 +6,6 @@
 
 /* ---- Value of a bone ---------------------------------------------------------------------------------------- */
 
-/* (v, 1)ᵀ Y_j, without a block of Y: few bones per vertex are needed. */
-static double linear_value(const px_fit *fit, size_t i, size_t j) {
-    const double *v = fit->now.rest + 3 * i;
-    const float *c = fit->coords + i * fit->dimension;
-    const double *rows = fit->now.reduced + 4 * j * fit->dimension;
-    double dots[4] = {0};
-    for (size_t e = 0; e < fit->dimension; e++) /* four independent sums at a time */
-        for (size_t r = 0; r < 4; r++)
-            dots[r] += rows[r * fit->dimension + e] * (double)c[e];
-    return v[0] * dots[0] + v[1] * dots[1] + v[2] * dots[2] + dots[3];
-}
-
 /* Adds to `worth` the increase of the vertex's squared residual without each of its bones, after the other weights are
  * optimised again. A bone that is alone counts with everything it explains, relative to a vertex at the origin, so it
  * is practically never removed. */
@@ -28,7 +16,9 @@ static void add_worth(const px_fit *fit, size_t i, double *worth) {
     double m[10], g[PX_SIMPLEX_MAX][PX_SIMPLEX_MAX], b[PX_SIMPLEX_MAX], value = 0;
     px_fit_monomials(fit->now.rest + 3 * i, m);
     for (size_t r = 0; r < count; r++) {
-        b[r] = linear_value(fit, i, bones[r]);
+        double y[4];
+        px_fit_product(fit, i, bones[r], y);
+        b[r] = px_fit_linear(fit->now.rest + 3 * i, y, 0);
         for (size_t c = 0; c < count; c++)
             g[r][c] = px_fit_pair(fit, bones[r], bones[c], m);
     }

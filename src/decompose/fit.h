@@ -97,6 +97,10 @@ typedef struct px_fit {
 pelt_result px_fit_products(const px_fit *fit, size_t first, size_t count, double *y);
 /* The same for `vertices` [count]. */
 pelt_result px_fit_products_of(const px_fit *fit, const uint32_t *vertices, size_t count, double *y);
+/* px_fit_products in single precision, to exclude bones by: `y` [count][px_float_pitch(4P)]. */
+pelt_result px_fit_estimates(const px_fit *fit, size_t first, size_t count, float *y);
+/* The row of bone j and vertex i, in double precision. */
+void px_fit_product(const px_fit *fit, size_t i, size_t j, double y[4]);
 /* S and Q of the current rest pose and weights. */
 pelt_result px_fit_moments(px_fit *fit);
 /* S alone. */
@@ -197,6 +201,11 @@ static inline void px_fit_monomials(const double v[3], double m[10]) {
 /* (v, 1)ᵀ Y_j: the linear term of bone j at a vertex; `y` is its row of Y. */
 static inline double px_fit_linear(const double v[3], const double *y, size_t j) {
     return v[0] * y[4 * j] + v[1] * y[4 * j + 1] + v[2] * y[4 * j + 2] + y[4 * j + 3];
+}
+/* The same, estimated from a row of px_fit_estimates. */
+static inline double px_fit_estimate(const double v[3], const float *y, size_t j) {
+    return px_fit_linear(
+        v, (double[4]){(double)y[4 * j], (double)y[4 * j + 1], (double)y[4 * j + 2], (double)y[4 * j + 3]}, 0);
 }
 
 /* vᵀ H_jl v from the monomials of v. */

@@ -1,7 +1,7 @@
-/* Rest positions and weights of eight vertices at a time, each on its current bones, improved together. Included by
+/* Rest positions and weights of LANES vertices at a time, each on its current bones, improved together. Included by
  * vertex_kernel.h.
  *
- * Small systems of one vertex leave most of a vector register empty, so equal elements of eight vertices share a vector.
+ * Small systems of one vertex leave most of a vector register empty, so equal elements of LANES vertices share a vector.
  * Only H, which differs between vertices, is read by vertex: sums over its blocks are formed in the order of memory and
  * transposed.
  */
@@ -10,18 +10,17 @@
 
 #include <math.h>
 
-#define BATCH    8 /* vertices at a time */
+#define BATCH    LANES /* vertices at a time; compilers take wider vectors than the machine's apart, element by element */
 #define MOST     PELT_MAX_INFLUENCES
 #define UNROLLED static inline __attribute__((always_inline))
 
 typedef double batch __attribute__((vector_size(8 * BATCH)));
 typedef int64_t batch_mask __attribute__((vector_size(8 * BATCH)));
-typedef double eight __attribute__((vector_size(64), aligned(8), may_alias));
 
 #define SELECT(mask, yes, no) ((batch)(((batch_mask)(yes) & (mask)) | ((batch_mask)(no) & ~(mask))))
 #define SPLAT(x)              ((x) - (batch){0})
 
-/* Eight vertices that use the same number of bones. The last ones may repeat a vertex. */
+/* Vertices that use the same number of bones. The last ones may repeat a vertex. */
 typedef struct joint_batch {
     size_t places[BATCH];                /* [vertex] its index − the first of the block */
     const uint16_t *bones[BATCH];        /* [vertex][bone of the vertex] */
@@ -46,7 +45,7 @@ UNROLLED void transpose4(const double *rows, size_t pitch, px_quad out[4]) {
     out[3] = __builtin_shufflevector(odd01, odd23, 2, 3, 6, 7);
 }
 
-/* out[e] := element e of the eight rows. `count` is rounded up to a multiple of 4. */
+/* out[e] := element e of the BATCH rows. `count` is rounded up to a multiple of 4. */
 UNROLLED void transpose(const double *rows, size_t pitch, size_t count, batch *out) {
     for (size_t e = 0; e < count; e += 4)
         for (size_t half = 0; half < BATCH; half += 4) {
@@ -62,16 +61,17 @@ UNROLLED void blend(const px_fit *fit, joint_batch *t, size_t k) {
     for (size_t n = 0; n < BATCH; n++) {
         const uint16_t *bones = t->bones[n];
         const double *w = t->ws[n];
-        eight low = {0}, high = {0};
+        px_lanes sums[16 / LANES];
+        for (size_t part = 0; part < 16 / LANES; part++)
+            sums[part] = (px_lanes){0};
         for (size_t j = 0; j < k; j++)
             for (size_t l = j; l < k; l++) {
                 const double *h = fit->blocks + 16 * (bones[j] * (size_t)fit->bone_count + bones[l]);
                 double factor = (j == l ? 1 : 2) * w[j] * w[l];
-                low += factor * *(const eight *)h;
-                high += factor * *(const eight *)(h + 8);
+                for (size_t part = 0; part < 16 / LANES; part++)
+                    sums[part] += factor * *(const px_lanes *)(h + part * LANES);
             }
-        *(eight *)t->rows[n] = low;
-        *(eight *)(t->rows[n] + 8) = high;
+        memcpy(t->rows[n], sums, sizeof sums);
     }
     batch sums[16];
     transpose(t->rows[0], sizeof t->rows[0] / sizeof(double), 16, sums);
@@ -139,13 +139,11 @@ UNROLLED void transform(const px_fit *fit, joint_batch *t, size_t k) {
     for (size_t n = 0; n < BATCH; n++) {
         const uint16_t *bones = t->bones[n];
         double x = t->v[0][n], y = t->v[1][n], z = t->v[2][n], *out = t->rows[n];
-        eight xy = {x, x, x, x, y, y, y, y}, z1 = {z, z, z, z, 1, 1, 1, 1};
         for (size_t l = 0; l < k; l++)
             for (size_t j = 0; j < k; j++, out += 4) { /* rows of H_lj are columns of H_jl */
                 const double *h = fit->blocks + 16 * (bones[l] * (size_t)fit->bone_count + bones[j]);
-                eight sums = xy * *(const eight *)h + z1 * *(const eight *)(h + 8);
-                PX_QUAD(out) =
-                    __builtin_shufflevector(sums, sums, 0, 1, 2, 3) + __builtin_shufflevector(sums, sums, 4, 5, 6, 7);
+                const px_quad *rows = (const px_quad *)h;
+                PX_QUAD(out) = (x * rows[0] + z * rows[2]) + (y * rows[1] + rows[3]);
             }
     }
     for (size_t l = 0; l < k; l++)

@@ -44,6 +44,22 @@ pelt_result px_fit_products_of(const px_fit *fit, const uint32_t *vertices, size
     return products(fit, vertices, 0, count, y);
 }
 
+pelt_result px_fit_estimates(const px_fit *fit, size_t first, size_t count, float *y) {
+    const float **rows = PX_ALLOC(fit->context, const float *, count);
+    if (!rows)
+        return PELT_ERROR_MEMORY;
+    for (size_t v = 0; v < count; v++)
+        rows[v] = fit->coords + (first + v) * fit->dimension;
+    px_matrix transforms = px_matrix_in(fit->now.reduced, 4 * (size_t)fit->bone_count, fit->dimension);
+    px_multiply_rows(rows, count, px_transposed(transforms), y);
+    px_free(fit->context, rows);
+    return PELT_OK;
+}
+
+void px_fit_product(const px_fit *fit, size_t i, size_t j, double y[4]) {
+    PX_PASS_HERE(px_vertex_product)(fit, i, j, y);
+}
+
 void px_fit_by_bone(const px_fit *fit, size_t first, size_t count, uint32_t *influences, uint32_t *firsts) {
     size_t P = fit->bone_count, K = fit->influence_count;
     const uint16_t *bones = fit->now.bones + first * K;

@@ -33,6 +33,11 @@ pelt_result px_vertex_block(void *user, size_t first, size_t count, size_t block
 pelt_result px_vertex_block_avx2(void *user, size_t first, size_t count, size_t block);
 pelt_result px_vertex_block_avx512(void *user, size_t first, size_t count, size_t block);
 
+/* px_fit_product. */
+void px_vertex_product(const px_fit *fit, size_t i, size_t j, double y[4]);
+void px_vertex_product_avx2(const px_fit *fit, size_t i, size_t j, double y[4]);
+void px_vertex_product_avx512(const px_fit *fit, size_t i, size_t j, double y[4]);
+
 #define PX_MOMENT_COLUMNS 256u /* columns of Q per block: 8 KB of sums, which stay in the cache */
 
 typedef struct px_moment_pass {

@@ -9,29 +9,46 @@
 
 #include <math.h>
 
-#define ROUNDS       3    /* Lloyd rounds after each split; more hardly change the final result */
-#define FINAL_ROUNDS 9    /* Lloyd rounds after the last split */
-#define SMALLEST     5.0  /* fewest vertices of a cluster to split: one affine bone fits any four points exactly */
-#define FLAT_PULL    1e-6 /* penalty towards rotations: fixes flat clusters along their normal and nothing else */
+#define ROUNDS       3   /* Lloyd rounds after each split; more hardly change the final result */
+#define FINAL_ROUNDS 9   /* Lloyd rounds after the last split */
+#define SMALLEST     5.0 /* fewest vertices of a cluster to split: one affine bone fits any four points exactly */
+/* Error of a residual from px_fit_estimates, relative to squared lengths of trajectories: products of hundreds of terms in single
+ * precision, with a margin of about three. */
+#define ESTIMATE_ERROR 1e-5
+#define FLAT_PULL      1e-6 /* penalty towards rotations: fixes flat clusters along their normal and nothing else */
 
 /* ---- Lloyd rounds ----------------------------------------------------------------------------------------- */
 
+/* Squared residual of vertex i with bone j at weight 1, minus ‖a_i‖². `m`: its monomials. */
+static double value_alone(const px_fit *fit, size_t i, size_t j, const double m[10]) {
+    double y[4];
+    px_fit_product(fit, i, j, y);
+    double *v = fit->now.rest + 3 * i;
+    return px_fit_pair(fit, j, j, m) - 2 * px_fit_linear(v, y, 0);
+}
+
+/* Products in single precision exclude most bones; of those that they do not tell apart from the best one, the residuals are
+ * computed in double precision. */
 static pelt_result assign_block(void *user, size_t first, size_t count, size_t block) {
     px_fit *fit = user;
-    size_t P = fit->bone_count, K = fit->influence_count;
-    double *y = PX_ALLOC(fit->context, double, count * 4 * P);
-    if (!y)
-        return PELT_ERROR_MEMORY;
-    pelt_result result = px_fit_products(fit, first, count, y);
+    size_t P = fit->bone_count, K = fit->influence_count, pitch = px_float_pitch(4 * P);
+    float *y = PX_ALLOC(fit->context, float, count *pitch);
+    double *values = PX_ALLOC(fit->context, double, P);
+    pelt_result result = y && values ? px_fit_estimates(fit, first, count, y) : PELT_ERROR_MEMORY;
     fit->block_objective[block] = 0;
     for (size_t i = first; result == PELT_OK && i < first + count; i++) {
-        double m[10], best = INFINITY;
+        double m[10], best = INFINITY, least = INFINITY;
         const double *v = fit->now.rest + 3 * i;
         px_fit_monomials(v, m);
         bool locked = fit->lock_vertices && fit->lock_vertices[i];
         size_t from = locked ? fit->now.bones[i * K] : 0, end = locked ? from + 1 : P;
         for (size_t j = from; j < end; j++) {
-            double value = px_fit_alone(fit, j, v, m, y + (i - first) * 4 * P);
+            double square = px_fit_pair(fit, j, j, m);
+            values[j] = square - 2 * px_fit_estimate(v, y + (i - first) * pitch, j);
+            least = px_fmin(least, values[j] + ESTIMATE_ERROR * (square + fit->norms[i]));
+        }
+        for (size_t j = from; j < end; j++) {
+            double value = values[j] <= least ? value_alone(fit, i, j, m) : INFINITY;
             if (value < best) {
                 best = value;
                 fit->now.bones[i * K] = (uint16_t)j;
@@ -42,6 +59,7 @@ static pelt_result assign_block(void *user, size_t first, size_t count, size_t b
         fit->residuals[i] = px_fmax(fit->norms[i] + best, 0);
         fit->block_objective[block] += fit->residuals[i];
     }
+    px_free(fit->context, values);
     px_free(fit->context, y);
     return result;
 }

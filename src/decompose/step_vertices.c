@@ -1,6 +1,7 @@
 /* Vertex step: passes over all vertices. The work on a vertex is in vertex_kernel.h. */
-#define LANES        4
-#define VERTEX_BLOCK px_vertex_block
+#define LANES          4
+#define VERTEX_BLOCK   px_vertex_block
+#define VERTEX_PRODUCT px_vertex_product
 #include "decompose/vertex_kernel.h"
 
 #include "decompose/divide.h"

@@ -1,5 +1,5 @@
 /* Vertex step: rest positions and weights, from H and products Y = T_rᵀ C. Sums have a fixed order. The including file
- * defines LANES (passes.h) and VERTEX_BLOCK, the name of the function.
+ * defines LANES (passes.h), VERTEX_BLOCK and VERTEX_PRODUCT, the names of its functions.
  *
  * Rest position and weights of a vertex on its current bones are improved together (joint_kernel.h), for affine bones; for
  * other kinds, which take longer steps with it and end in worse minima, in turns. Then, where the pass searches
@@ -112,11 +112,11 @@ static void vertex_rest(const px_fit *fit, uint32_t i, const double *y) {
 
 /* out[j] := value of the quadric [10][pitch] of bone j at the vertex. */
 static inline void make_values(const worker *w, const double *quadric, double *out) {
-    for (size_t j = 0; j < w->pitch; j += 8) {
-        eight sum = w->m[0] * *(const eight *)(quadric + j);
+    for (size_t j = 0; j < w->pitch; j += LANES) {
+        px_lanes sum = w->m[0] * *(const px_lanes *)(quadric + j);
         for (size_t k = 1; k < 10; k++)
-            sum += w->m[k] * *(const eight *)(quadric + k * w->pitch + j);
-        *(eight *)(out + j) = sum;
+            sum += w->m[k] * *(const px_lanes *)(quadric + k * w->pitch + j);
+        PX_LANES(out + j) = sum;
     }
 }
 
@@ -208,23 +208,22 @@ static uint32_t best_bone(worker *w, double least) {
     size_t P = w->fit->bone_count, pitch = w->pitch;
     double level = 0, square = 0, gradients[PX_SIMPLEX_MAX];
     make_diagonal(w, w->decrease);
-    for (size_t j = 0; j < pitch; j += 8) {
-        eight sum = {0};
+    for (size_t j = 0; j < pitch; j += LANES) {
+        px_lanes sum = {0};
         for (size_t a = 0; a < w->count; a++)
-            sum += w->weights[a] * *(const eight *)(w->columns + a * pitch + j);
-        *(eight *)(w->slope + j) = sum; /* G w */
+            sum += w->weights[a] * PX_LANES(w->columns + a * pitch + j);
+        PX_LANES(w->slope + j) = sum; /* G w */
     }
     for (size_t a = 0; a < w->count; a++) {
         gradients[a] = w->slope[w->bones[a]] - w->linear[w->bones[a]];
         level += w->weights[a] * gradients[a];
         square += w->weights[a] * w->slope[w->bones[a]];
     }
-    for (size_t j = 0; j < pitch; j += 8) {
-        eight slope = *(const eight *)(w->slope + j), fall = level + *(const eight *)(w->linear + j) - slope;
-        eight curvature = *(const eight *)(w->decrease + j) - 2 * slope + square;
-        batch_mask steep = (batch_mask)(curvature > fall);
-        eight decrease = (eight)SELECT(steep, fall * fall / curvature, 2 * fall - curvature);
-        *(eight *)(w->decrease + j) = (eight)SELECT((batch_mask)(fall > 0), decrease, (eight){0});
+    for (size_t j = 0; j < pitch; j += LANES) {
+        batch slope = PX_LANES(w->slope + j), fall = level + PX_LANES(w->linear + j) - slope;
+        batch curvature = PX_LANES(w->decrease + j) - 2 * slope + square;
+        batch decrease = SELECT((batch_mask)(curvature > fall), fall * fall / curvature, 2 * fall - curvature);
+        PX_LANES(w->decrease + j) = SELECT((batch_mask)(fall > 0), decrease, (batch){0});
     }
     for (size_t a = 0; a < w->count; a++)
         w->decrease[w->bones[a]] = 0;
@@ -277,6 +276,19 @@ static double cut_back(worker *w) {
     return best;
 }
 
+/* Makes `bones` [count] the active set again. */
+static void restore_set(worker *w, const uint16_t *bones, const double *weights, size_t count) {
+    for (size_t a = 0; a < count; a++) {
+        if (a >= w->count || w->bones[a] != bones[a]) {
+            assert(bones[a] < w->fit->bone_count); /* the mixture keeps its place */
+            make_column(w, bones[a], w->columns + a * w->pitch);
+        }
+        w->bones[a] = bones[a];
+        w->weights[a] = weights[a];
+    }
+    w->count = count;
+}
+
 #define WIDE_EXCHANGES 16 /* more are hardly ever used */
 
 /* Optimises weights and, unless keeps_bones, the active set. Returns wᵀGw − 2bᵀw. */
@@ -301,9 +313,7 @@ static double solve_weights(worker *w) {
         append_bone(w, j);
         double changed = full ? cut_back(w) : solve_set(w);
         if (!(changed < value)) {
-            memcpy(w->bones, bones, sizeof bones);
-            memcpy(w->weights, weights, sizeof weights);
-            w->count = count;
+            restore_set(w, bones, weights, count);
             return value;
         }
         value = changed;
@@ -329,9 +339,7 @@ static double solve_wide(worker *w) {
     double wide = solve_weights(w);
     if (wide < value)
         return wide;
-    w->count = count;
-    memcpy(w->bones, bones, sizeof bones);
-    memcpy(w->weights, weights, sizeof weights);
+    restore_set(w, bones, weights, count);
     return value;
 }
 
@@ -495,6 +503,44 @@ static double vertex_weights(worker *w, uint32_t i, const double *y) {
 #define PARTS (8 / LANES) /* eight partial sums, whatever the vectors */
 #define GROUP (LANES / 4) /* vertices at a time: their sums fit in registers */
 
+/* *y[v] := product of the rows [4][d] of a bone and coords[v] [d], for `count` vertices. */
+UNROLLED void bone_products(const double *rows, size_t d, const float *const *coords, size_t count,
+                            double (*const *y)[4]) {
+    px_lanes sums[GROUP][4][PARTS];
+    size_t e = 0;
+    for (size_t v = 0; v < count; v++)
+        for (size_t r = 0; r < 4; r++)
+            for (size_t part = 0; part < PARTS; part++)
+                sums[v][r][part] = (px_lanes){0};
+    for (; e + 8 <= d; e += 8)
+        for (size_t part = 0; part < PARTS; part++) {
+            px_lanes wide[GROUP];
+            for (size_t v = 0; v < count; v++)
+                wide[v] = PX_LANES_WIDE(coords[v] + e + part * LANES);
+            for (size_t r = 0; r < 4; r++) {
+                px_lanes row = *(const px_lanes *)(rows + r * d + e + part * LANES);
+                for (size_t v = 0; v < count; v++)
+                    sums[v][r][part] += row * wide[v];
+            }
+        }
+    for (size_t v = 0; v < count; v++)
+        for (size_t r = 0; r < 4; r++) {
+            double s[8];
+            memcpy(s, sums[v][r], sizeof s);
+            double sum = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+            for (size_t t = e; t < d; t++)
+                sum += rows[r * d + t] * (double)coords[v][t];
+            (*y[v])[r] = sum;
+        }
+}
+
+void VERTEX_PRODUCT(const px_fit *fit, size_t i, size_t j, double y[4]) {
+    size_t d = fit->dimension;
+    const float *coords = fit->coords + i * d;
+    double(*out)[4] = (double(*)[4])y;
+    bone_products(fit->now.reduced + 4 * j * d, d, &coords, 1, &out);
+}
+
 /* Rows of Y of the bones of the vertices of a block: y [vertex][K][4]. By bone, so that its rows of T_r stay in the
  * cache. `influences` and `firsts` are scratch for px_fit_by_bone. */
 static void sparse_products(const px_fit *fit, size_t first, size_t count, double (*y)[4], uint32_t *influences,
@@ -503,37 +549,14 @@ static void sparse_products(const px_fit *fit, size_t first, size_t count, doubl
     px_fit_by_bone(fit, first, count, influences, firsts);
     for (size_t j = 0; j < fit->bone_count; j++)
         for (size_t p = firsts[j]; p < firsts[j + 1]; p += GROUP) {
-            const double *rows = fit->now.reduced + 4 * j * d;
             const float *coords[GROUP];
-            size_t at[GROUP], e = 0;
-            px_lanes sums[GROUP][4][PARTS];
+            double(*out[GROUP])[4];
             for (size_t v = 0; v < GROUP; v++) { /* the last group may repeat a vertex */
-                at[v] = influences[px_min_size(p + v, firsts[j + 1] - 1)];
-                coords[v] = fit->coords + (first + at[v] / K) * d;
-                for (size_t r = 0; r < 4; r++)
-                    for (size_t part = 0; part < PARTS; part++)
-                        sums[v][r][part] = (px_lanes){0};
+                size_t at = influences[px_min_size(p + v, firsts[j + 1] - 1)];
+                coords[v] = fit->coords + (first + at / K) * d;
+                out[v] = &y[at];
             }
-            for (; e + 8 <= d; e += 8)
-                for (size_t part = 0; part < PARTS; part++) {
-                    px_lanes wide[GROUP];
-                    for (size_t v = 0; v < GROUP; v++)
-                        wide[v] = PX_LANES_WIDE(coords[v] + e + part * LANES);
-                    for (size_t r = 0; r < 4; r++) {
-                        px_lanes row = *(const px_lanes *)(rows + r * d + e + part * LANES);
-                        for (size_t v = 0; v < GROUP; v++)
-                            sums[v][r][part] += row * wide[v];
-                    }
-                }
-            for (size_t v = 0; v < GROUP; v++)
-                for (size_t r = 0; r < 4; r++) {
-                    double s[8];
-                    memcpy(s, sums[v][r], sizeof s);
-                    double sum = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
-                    for (size_t t = e; t < d; t++)
-                        sum += rows[r * d + t] * (double)coords[v][t];
-                    y[at[v]][r] = sum;
-                }
+            bone_products(fit->now.reduced + 4 * j * d, d, coords, GROUP, out);
         }
 }
 

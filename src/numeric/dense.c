@@ -21,6 +21,13 @@ void px_gemm(double alpha, px_matrix a, px_matrix b, double beta, px_matrix c) {
             c.data[r * c.pitch + e] = beta == 0 ? 0 : beta * c.data[r * c.pitch + e];
 }
 
+void px_multiply_rows(const float *const *rows, size_t count, px_matrix b, float *c) {
+    if (b.rows > 0)
+        px_dense_kernels_here()->multiply_rows(rows, count, b, c);
+    else
+        memset(c, 0, count * px_float_pitch(b.columns) * sizeof *c);
+}
+
 #define SYRK_ROWS 192 /* rows per product: half of the work on the diagonal blocks is wasted */
 
 void px_syrk(double alpha, px_matrix a, double beta, px_matrix c) {

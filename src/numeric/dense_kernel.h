@@ -109,6 +109,71 @@ static void multiply(double alpha, px_matrix a, px_matrix b, double beta, px_mat
         }
 }
 
+/* ---- Product in single precision ---------------------------------------------------------------------------- */
+
+#define FLOATS      (2 * LANES) /* floats per vector */
+#define FLOAT_WIDTH (FLOATS * VECTORS)
+static_assert(PX_FLOAT_PITCH % FLOAT_WIDTH == 0 && WIDE % PX_FLOAT_PITCH == 0,
+              "panels fill a row of the result and a block");
+
+typedef float float_lane __attribute__((vector_size(4 * FLOATS), aligned(4), may_alias));
+
+/* As pack_columns, for b transposed. */
+static void pack_float_columns(px_matrix b, float *out) {
+    for (size_t first = 0; first < b.columns; first += FLOAT_WIDTH, out += b.rows * FLOAT_WIDTH) {
+        size_t width = px_min_size(FLOAT_WIDTH, b.columns - first);
+        if (width < FLOAT_WIDTH)
+            memset(out, 0, b.rows * FLOAT_WIDTH * sizeof *out);
+        for (size_t c = 0; c < width; c++) {
+            const double *from = b.data + (first + c) * b.pitch;
+            for (size_t k = 0; k < b.rows; k++)
+                out[k * FLOAT_WIDTH + c] = (float)from[k];
+        }
+    }
+}
+
+static void multiply_rows(const float *const *rows, size_t count, px_matrix b, float *c) {
+    _Alignas(64) float panels[DEEP * WIDE], packed[DEEP * ROWS];
+    size_t pitch = px_float_pitch(b.columns);
+    assert(b.transposed);
+    for (size_t k = 0; k < b.rows; k += DEEP)
+        for (size_t n = 0; n < b.columns; n += WIDE) {
+            size_t deep = px_min_size(DEEP, b.rows - k), wide = px_min_size(WIDE, b.columns - n);
+            pack_float_columns(px_matrix_part(b, k, deep, n, wide), panels);
+            for (size_t m = 0; m < count; m += ROWS) {
+                size_t high = px_min_size(ROWS, count - m);
+                for (size_t r = 0; r < ROWS; r++) { /* the last row takes the place of missing ones */
+                    const float *from = rows[m + px_min_size(r, high - 1)] + k;
+                    for (size_t e = 0; e < deep; e++)
+                        packed[e * ROWS + r] = from[e];
+                }
+                for (size_t first = 0; first < wide; first += FLOAT_WIDTH) {
+                    const float *a = packed, *panel = panels + first * deep;
+                    float_lane sums[ROWS][VECTORS];
+                    for (size_t r = 0; r < ROWS; r++)
+                        for (size_t v = 0; v < VECTORS; v++)
+                            sums[r][v] = (float_lane){0};
+                    for (size_t e = 0; e < deep; e++, a += ROWS, panel += FLOAT_WIDTH) {
+                        float_lane column[VECTORS];
+                        for (size_t v = 0; v < VECTORS; v++)
+                            column[v] = *(const float_lane *)(panel + v * FLOATS);
+#pragma GCC unroll 8
+                        for (size_t r = 0; r < ROWS; r++)
+                            for (size_t v = 0; v < VECTORS; v++)
+                                sums[r][v] += a[r] * column[v];
+                    }
+                    for (size_t r = 0; r < high; r++)
+                        for (size_t v = 0; v < VECTORS; v++) {
+                            float_lane *out = (float_lane *)(c + (m + r) * pitch + n + first + v * FLOATS);
+                            if (k > 0)
+                                sums[r][v] += *out;
+                            *out = sums[r][v];
+                        }
+                }
+            }
+        }
+}
+
 /* ---- Rotations -------------------------------------------------------------------------------------------- */
 
 #define STRIP 4 /* vectors of a row that one pass rotates: row i + 1 stays in registers */
@@ -170,4 +235,4 @@ static double dot(const double *a, const double *b, size_t count) {
     return sum;
 }
 
-const px_dense_kernels KERNELS = {multiply, rotate, dot};
+const px_dense_kernels KERNELS = {multiply, multiply_rows, rotate, dot};

@@ -15,6 +15,8 @@ typedef struct px_rotations {
 typedef struct px_dense_kernels {
     /* c [m][n] = alpha · a [m][k] · b [k][n] + beta · c; k > 0, c not transposed. */
     void (*multiply)(double alpha, px_matrix a, px_matrix b, double beta, px_matrix c);
+    /* px_multiply_rows with b.rows > 0. */
+    void (*multiply_rows)(const float *const *rows, size_t count, px_matrix b, float *c);
     /* Applies sequences in order to columns [column, column + columns) of rows of length `pitch`. */
     void (*rotate)(const px_rotations *sequences, size_t count, double *rows, size_t pitch, size_t column,
                    size_t columns);

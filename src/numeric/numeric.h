@@ -1,4 +1,4 @@
-/* Dense linear algebra in double precision.
+/* Dense linear algebra in double precision, and one product in single precision.
  *
  * Matrices are views of row-major arrays. Element (r, c) of a view is data[r · pitch + c], of a transposed view data[c
  * · pitch + r]; transposing copies nothing.
@@ -42,6 +42,15 @@ static inline double *px_matrix_at(px_matrix a, size_t row, size_t column) {
 /* c [m][n] = alpha · a [m][k] · b [k][n] + beta · c. a and b are `in`, c must not be transposed. With beta 0, c is
  * overwritten and may be uninitialised or NaN. */
 void px_gemm(double alpha, px_matrix a, px_matrix b, double beta, px_matrix c);
+
+/* Product in single precision, twice as fast: c [count][px_float_pitch(n)] = a · b with the rows of a given by pointers, rows
+ * [count][k], and b [k][n] transposed and `in`. Elements of c behind column n are undefined. An element has a relative error of
+ * about 1e-7 √k of the largest product. */
+void px_multiply_rows(const float *const *rows, size_t count, px_matrix b, float *c);
+#define PX_FLOAT_PITCH 48u /* whole vectors of every kind of machine */
+static inline size_t px_float_pitch(size_t columns) {
+    return (columns + PX_FLOAT_PITCH - 1) / PX_FLOAT_PITCH * PX_FLOAT_PITCH;
+}
 
 /* c [n][n] = alpha · a [n][k] · aᵀ + beta · c, both triangles. a is `in`; for the Gram matrix aᵀ·a pass
  * px_transposed(a). c must not be transposed, and must be symmetric when beta is not 0. */
