@@ -16,7 +16,7 @@
 #define MOST_WIDTH   1024u
 #define PASSES       3    /* each pass multiplies components by their squared singular values */
 #define MORE_PASSES  2    /* passes after widening: the existing directions have converged */
-#define GRAM_PASSES  8    /* passes on a given A Aᵀ: cheap; more change only the last digits of the last directions */
+#define GRAM_PASSES  4    /* passes on a given A Aᵀ: cheap; more change only the last digits of the last directions */
 #define TILE         32u  /* directions per task */
 #define DEPENDENT    1e-4 /* length of a row of length 1 outside the span of the rows before it */
 #define MISSED_SHARE 0.25 /* share of the permitted loss that may lie outside Q */
@@ -112,19 +112,18 @@ static double random_number(uint64_t index) {
     return (double)(int64_t)(z ^ z >> 31) * 0x1p-63;
 }
 
-/* Orthonormalises rows [from, width) against all rows before them; rows in the span of earlier ones are replaced by
- * random rows. */
-static void orthonormalise(iteration *it, size_t from) {
+/* Orthonormalises all rows, one by one; rows in the span of earlier ones are replaced by random rows. */
+static void orthonormalise(iteration *it) {
     size_t rows = it->r->fit->row_count;
-    for (size_t s = from; s < it->width; s++)
+    for (size_t s = 0; s < it->width; s++)
         for (uint64_t attempt = 1; px_orthonormalise(it->q, s, rows, it->scratch) == 0 && attempt <= 8; attempt++)
             for (size_t e = 0; e < rows; e++)
                 it->q[s * rows + e] = random_number((attempt * MOST_WIDTH + s) * rows + e);
 }
 
 /* Orthonormalises all rows by the Cholesky factor of their products: the length of a row has been made 1 before, so the
- * products are well scaled. Good enough between passes, where rows need only stay independent. False: they are nearly
- * dependent, and unchanged but for their length. */
+ * products are well scaled. Rows of condition c are then orthonormal to c² · 1e-16, good enough between passes, where they need
+ * only stay independent. False: they are nearly dependent, and unchanged but for their length. */
 static bool orthonormalise_roughly(iteration *it) {
     size_t rows = it->r->fit->row_count, w = it->width;
     px_matrix q = px_matrix_of(it->q, w, rows), products = px_matrix_of(it->ritz, w, w);
@@ -160,7 +159,6 @@ static pelt_result widen(iteration *it, size_t width) {
     it->width = width;
     for (size_t e = old * rows; e < width * rows; e++)
         it->q[e] = random_number(e);
-    orthonormalise(it, old);
     return PELT_OK;
 }
 
@@ -173,8 +171,9 @@ static pelt_result sharpen(iteration *it, int passes) {
         double *previous = it->q;
         it->q = it->next;
         it->next = previous;
-        if (n + 1 == passes || !orthonormalise_roughly(it))
-            orthonormalise(it, 0);
+        /* the second time leaves rounding errors only */
+        if (!orthonormalise_roughly(it) || (n + 1 == passes && !orthonormalise_roughly(it)))
+            orthonormalise(it);
     }
     it->last = true;
     it->total = 0;
