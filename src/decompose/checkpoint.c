@@ -220,6 +220,7 @@ static pelt_result decomposer_items(store *s, pelt_decomposer *d) {
     ITEM(fit->rest_most);
     ITEM(d->solver.ahead);
     ITEM(d->solver.steps);
+    ITEM(d->solver.turn);
     PX_TRY(state_items(s, &fit->now));
     PX_TRY(state_items(s, &fit->before));
     PX_TRY(by_vertex(s, fit->quiet, sizeof *fit->quiet));

@@ -31,7 +31,7 @@
 static pelt_result solve_sample(pelt_decomposer *d) {
     PX_TRY(px_fit_seed(&d->fit, NULL, d->fit.bone_target));
     PX_TRY(px_fit_vertices(&d->fit, false));
-    px_solver_restart(&d->solver);
+    px_solver_start(&d->solver);
     for (bool done = false; !done;)
         PX_TRY(pelt_decomposer_step(d, &done));
     return PELT_OK;
@@ -61,7 +61,7 @@ static pelt_result start_coarse(pelt_decomposer *d) {
     if (result == PELT_OK)
         result = px_coarse_end(&sample, &d->fit);
     if (result == PELT_OK)
-        px_solver_restart(&d->solver);
+        px_solver_start(&d->solver);
     px_arena_destroy(arena);
     return result;
 }
@@ -80,20 +80,20 @@ static pelt_result start_seeded(pelt_decomposer *d) {
         PX_TRY(px_fit_seed(&d->fit, &d->shells, d->fit.bone_target));
     }
     PX_TRY(d->desc.published || d->desc.iterations == 0 ? px_fit_measure(&d->fit) : px_fit_vertices(&d->fit, false));
-    px_solver_restart(&d->solver);
+    px_solver_start(&d->solver);
     return PELT_OK;
 }
 
 static pelt_result start_given(pelt_decomposer *d) {
     PX_TRY(px_given_start(&d->given, &d->fit, &d->plan, d->model, &d->desc));
-    px_solver_restart(&d->solver);
+    px_solver_start(&d->solver);
     for (uint32_t n = 0; n < d->desc.add && pelt_decomposer_error(d) > HELPER_ERROR;) {
         uint32_t group = (d->desc.add + ADD_GROUPS - 1) / ADD_GROUPS, left = d->desc.add - n;
         group = group < left ? group : left;
         PX_TRY(px_progress(d->fit.context, "add", n, d->desc.add));
         PX_TRY(px_fit_add_bones(&d->fit, group));
         PX_TRY(px_fit_vertices(&d->fit, false));
-        px_solver_restart(&d->solver);
+        px_solver_start(&d->solver);
         PX_TRY(px_solver_step(&d->solver));
         n += group;
     }
@@ -160,9 +160,9 @@ static pelt_result step(pelt_decomposer *d) {
 
 /* ---- Final steps -------------------------------------------------------------------------------------------- */
 
-#define OUTSIDE_COST 0.005 /* largest rise of the error by px_pull_outside, as a fraction */
-#define THIN_COST    0.02  /* the same for px_turn_bones */
-#define THIN_WRONG   0.05  /* share of vertices and frames with inverted normals above which a surface is thin */
+#define OUTSIDE_COST 0.0005 /* largest rise of the error by px_pull_outside, as a fraction */
+#define THIN_COST    0.02   /* the same for px_turn_bones */
+#define THIN_WRONG   0.05   /* share of vertices and frames with inverted normals above which a surface is thin */
 
 static pelt_result settle(pelt_decomposer *d) {
     bool firms = !d->given.rig, unconstrained = d->fit.kind->unconstrained;

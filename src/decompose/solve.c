@@ -65,12 +65,17 @@ void px_solver_restart(px_solver *solver) {
     solver->steps = 0;
 }
 
+void px_solver_start(px_solver *solver) {
+    px_solver_restart(solver);
+    solver->turn = 0;
+}
+
 /* Vertex step for the current transforms. */
 static pelt_result vertices(px_solver *solver) {
     px_fit *fit = solver->fit;
-    bool all = solver->steps < SEARCH_STEPS;
+    bool all = solver->turn < SEARCH_STEPS;
     px_fit_gram(fit);
-    return all ? px_fit_vertices(fit, true) : px_fit_vertices_due(fit, solver->steps);
+    return all ? px_fit_vertices(fit, true) : px_fit_vertices_due(fit, solver->turn);
 }
 
 /* One iteration; rejected (state restored from fit->before) if the objective exceeds `most`. */
@@ -99,6 +104,7 @@ static pelt_result step_below(px_solver *solver, double most, bool *taken) {
         fit->rest_most = 0.5 * fit->rest_pull; /* the penalty on rest positions outweighs the gain */
     solver->ahead = *taken ? px_fmin(px_fmax(solver->ahead, 0.5) * 1.2, AHEAD_MAX) : solver->ahead * 0.5;
     solver->steps++;
+    solver->turn++;
     return PELT_OK;
 }
 
@@ -158,10 +164,12 @@ pelt_result px_solver_firm(px_solver *solver) {
         return PELT_OK;
     pelt_result result = pulls ? start_pull(fit) : PELT_OK;
     px_solver_restart(solver);
-    for (int n = 0; result == PELT_OK && n < FIRM_STEPS; n++) {
+    /* The penalty doubles until the error would rise too much, then stays at half until it would again. */
+    for (int n = 0, rejected = 0; result == PELT_OK && n < FIRM_STEPS && rejected < (pulls ? 2 : FIRM_STEPS); n++) {
         bool taken = false;
         result = step_below(solver, most, &taken);
-        fit->bone_pull *= taken ? 2 : 0.5;
+        rejected += !taken;
+        fit->bone_pull *= !taken ? 0.5 : rejected == 0 ? 2 : 1;
     }
     fit->bone_pull = 0;
     return result;
@@ -184,7 +192,7 @@ pelt_result px_solver_move_bones(px_solver *solver, px_fit_state *spare, double 
         PX_TRY(px_fit_add_bone(fit));
         PX_TRY(px_fit_vertices(fit, false));
     }
-    px_solver_restart(solver);
+    px_solver_start(solver);
     /* Stop early: a trial still worse than the start after half the steps does not reach `expected`. */
     for (int n = 0; n < PX_TRIAL_STEPS && (n < PX_TRIAL_STEPS / 2 || fit->now.objective < spare->objective); n++)
         PX_TRY(px_solver_step(solver));
@@ -216,7 +224,7 @@ static pelt_result remove_least(px_solver *solver, uint32_t count) {
         PX_TRY(px_fit_remove_bone(fit, least == PELT_NONE ? fit->bone_count - 1 : least));
     }
     PX_TRY(px_fit_measure(fit));
-    px_solver_restart(solver);
+    px_solver_start(solver);
     return px_solver_step(solver);
 }
 
@@ -228,7 +236,7 @@ static pelt_result add_and_remove(px_solver *solver, uint32_t extra) {
     PX_TRY(px_fit_measure(fit));
     PX_TRY(px_fit_add_bones(fit, extra));
     PX_TRY(px_fit_vertices(fit, false));
-    px_solver_restart(solver);
+    px_solver_start(solver);
     PX_TRY(steps(solver, EXCHANGE_STEPS));
     for (uint32_t batch = (extra + REMOVALS - 1) / REMOVALS; fit->bone_count > target;)
         PX_TRY(remove_least(solver, (uint32_t)px_min_size(batch, fit->bone_count - target)));
@@ -246,7 +254,7 @@ pelt_result px_solver_exchange_bones(px_solver *solver, px_fit_state *spare, uin
     fit->fixed_rest = fixed_rest;
     fit->rest_most = rest_most;
     PX_TRY(result);
-    px_solver_restart(solver);
+    px_solver_start(solver);
     PX_TRY(steps(solver, trial));
     if (!(fit->now.objective < expected)) {
         px_fit_state_copy(fit, spare, &fit->now);

@@ -10,10 +10,13 @@ typedef struct px_solver {
     px_quasi_newton history;
     double ahead;   /* extrapolation factor: rest positions and weights advance by ahead · (last change) */
     uint32_t steps; /* iterations since px_solver_restart */
+    uint32_t turn;  /* iterations since px_solver_start */
 } px_solver;
 
 /* Call after any change to fit->now that px_solver_step did not make: discards the history used for extrapolation. */
 void px_solver_restart(px_solver *solver);
+/* The same after a change of the bones: the next iterations search for better bones of all vertices. */
+void px_solver_start(px_solver *solver);
 /* One iteration; the objective never rises. */
 pelt_result px_solver_step(px_solver *solver);
 /* One iteration as in FESAM §4: transforms, rest positions, weights. The objective may rise. */
