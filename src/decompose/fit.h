@@ -119,9 +119,10 @@ pelt_result px_fit_vertices_due(px_fit *fit, uint32_t turn);
 pelt_result px_fit_measure(px_fit *fit);
 /* Initial clusters, one bone per vertex. Sets bone_count to `count`, or to fewer if those fit exactly. Rigid components
  * that get a bone each (px_shells_bones) keep it as their only bone: their vertices are locked. `shells` may be NULL.
- */
+ * stiffness: bone_pull meanwhile, for affine bones. */
 struct px_shells;
-pelt_result px_fit_seed(px_fit *fit, const struct px_shells *shells, uint32_t count);
+pelt_result px_fit_seed(px_fit *fit, const struct px_shells *shells, uint32_t count, double stiffness);
+#define PX_FREE_BONES 1e-6 /* the least stiffness: fixes flat clusters along their normal and nothing else */
 /* Assigns to each vertex the single bone with the smallest residual. Needs the current H. */
 pelt_result px_fit_assign(px_fit *fit);
 

@@ -464,7 +464,7 @@ pelt_result px_given_start(px_given *given, px_fit *fit, const px_gathered *plan
     if (given->motions) {
         set_motion(given, fit);
     } else { /* initial motion of every bone: that of the whole mesh */
-        PX_TRY(px_fit_seed(fit, NULL, 1));
+        PX_TRY(px_fit_seed(fit, NULL, 1, PX_FREE_BONES));
         while (fit->bone_count < given->bone_count)
             px_fit_copy_bone(fit, 0);
     }

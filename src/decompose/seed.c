@@ -15,7 +15,6 @@
 /* Error of a residual from px_fit_estimates, relative to squared lengths of trajectories: products of hundreds of terms in single
  * precision, with a margin of about three. */
 #define ESTIMATE_ERROR 1e-5
-#define FLAT_PULL      1e-6 /* penalty towards rotations: fixes flat clusters along their normal and nothing else */
 
 /* ---- Lloyd rounds ----------------------------------------------------------------------------------------- */
 
@@ -180,6 +179,7 @@ static pelt_result split_worst(px_fit *fit, const clusters *c, uint32_t wanted) 
 static void start_with_one(px_fit *fit) {
     size_t K = fit->influence_count;
     fit->bone_count = 1;
+    memset(fit->now.reduced, 0, 4 * (size_t)fit->dimension * sizeof *fit->now.reduced);
     for (size_t i = 0; i < fit->vertex_count; i++) {
         fit->now.bones[i * K] = 0;
         fit->now.weights[i * K] = 1;
@@ -207,7 +207,7 @@ static pelt_result start_with_shells(px_fit *fit, const px_shells *shells, uint3
     return PELT_OK;
 }
 
-pelt_result px_fit_seed(px_fit *fit, const px_shells *shells, uint32_t count) {
+pelt_result px_fit_seed(px_fit *fit, const px_shells *shells, uint32_t count, double stiffness) {
     count = count < fit->bone_capacity ? count : fit->bone_capacity;
     uint32_t own = shells ? px_shells_bones(fit, shells, count) : 0;
     start_with_one(fit);
@@ -215,7 +215,7 @@ pelt_result px_fit_seed(px_fit *fit, const px_shells *shells, uint32_t count) {
         PX_TRY(start_with_shells(fit, shells, own));
     clusters c = {PX_ALLOC(fit->context, px_worst, count), px_alloc(fit->context, count, sizeof *c.sums)};
     pelt_result result = c.worst && c.sums ? lloyd(fit, 1) : PELT_ERROR_MEMORY;
-    fit->bone_pull = FLAT_PULL;
+    fit->bone_pull = stiffness;
     if (result == PELT_OK && own > 0)
         result = lloyd(fit, ROUNDS);
     while (result == PELT_OK && fit->bone_count < count && px_fit_error(fit, fit->now.objective) >= PX_FIT_EXACT) {

@@ -280,7 +280,7 @@ pelt_result px_fit_seed_regions(px_fit *fit, const px_seed_surface *surface, uin
     site *sites = PX_ALLOC(fit->context, site, px_max_size(fit->vertex_count, surface->triangle_count));
     /* Capacity: every edge is pushed at most once from each end. */
     queue q = {PX_ALLOC(fit->context, entry, neighbours->offsets[fit->vertex_count] + 1), 0};
-    pelt_result result = seeds && sites && q.entries ? px_fit_seed(fit, NULL, 1) : PELT_ERROR_MEMORY;
+    pelt_result result = seeds && sites && q.entries ? px_fit_seed(fit, NULL, 1, PX_FREE_BONES) : PELT_ERROR_MEMORY;
     if (result == PELT_OK) {
         count = choose_seeds(sites, make_sites(fit, surface, sites), count, seeds);
         while (fit->bone_count < count)
