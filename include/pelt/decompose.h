@@ -54,7 +54,7 @@ typedef enum pelt_seed_method {
 typedef enum pelt_effort {
     PELT_EFFORT_FAST,    /* a third of `iterations` */
     PELT_EFFORT_DEFAULT, /* `iterations` */
-    PELT_EFFORT_BEST     /* eight times `iterations`, a hundredth of `tolerance`, more exchanges of bones */
+    PELT_EFFORT_BEST     /* eight times `iterations`, a hundredth of `tolerance`, more starts and exchanges of bones */
 } pelt_effort;
 
 typedef struct pelt_decompose_desc {

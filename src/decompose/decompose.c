@@ -268,8 +268,8 @@ pelt_result px_decomposer_create(pelt_context *context, pelt_model *model, const
     if (settings.effort == PELT_EFFORT_FAST)
         d->desc.iterations = (settings.iterations + 2) / 3;
     if (settings.effort == PELT_EFFORT_BEST) {
-        d->desc.iterations = 8 * settings.iterations;
-        d->desc.tolerance = settings.tolerance / 100;
+        d->desc.iterations = PX_BEST_ITERATIONS * settings.iterations;
+        d->desc.tolerance = PX_BEST_TOLERANCE * settings.tolerance;
     }
     d->cache = settings.rig || settings.memory > 0 ? NULL : settings.cache;
     d->plan.cache = shared.cache || !d->cache ? shared.cache : &d->cache->reduction;
@@ -335,8 +335,10 @@ pelt_result pelt_decomposer_step(pelt_decomposer *d, bool *done) {
     d->errors[n] = (float)pelt_decomposer_error(d);
     d->report.iteration_count = n + 1;
     d->report.seconds_solve += px_seconds() - start;
-    bool settled =
-        n >= 10 && d->desc.tolerance > 0 && d->errors[n] > (float)((1 - d->desc.tolerance) * (double)d->errors[n - 10]);
+    /* Effort best: at least the usual number of iterations, among them some of its exchanges of bones. */
+    uint32_t least = d->desc.effort == PELT_EFFORT_BEST ? d->desc.iterations / PX_BEST_ITERATIONS : 0;
+    bool settled = n >= 10 && n >= least && d->desc.tolerance > 0 &&
+                   d->errors[n] > (float)((1 - d->desc.tolerance) * (double)d->errors[n - 10]);
     *done = d->done = settled || n + 1 >= d->desc.iterations || (double)d->errors[n] < PX_FIT_EXACT;
     uint32_t every = d->desc.checkpoint_every ? d->desc.checkpoint_every : CHECKPOINT_EVERY;
     if (d->checkpoint && (*done || (n + 1) % every == 0))

@@ -33,6 +33,10 @@ typedef struct px_decompose_method {
 PX_DECOMPOSE_METHODS(PX_METHOD_DECLARE)
 #undef PX_METHOD_DECLARE
 
+/* Factors of the settings for effort best. */
+#define PX_BEST_ITERATIONS 8u
+#define PX_BEST_TOLERANCE  0.01
+
 struct pelt_decompose_cache {
     pelt_context *context;
     px_reduction_cache reduction;

@@ -28,9 +28,10 @@
 /* ---- Initial bones ------------------------------------------------------------------------------------------ */
 
 /* Starts of affine bones. Stiff bones find the limbs of a body, free bones the folds of cloth. Which are better shows after one
- * iteration: over 27 clips and bone counts, the best of three then ends with 0.89 of the error of free bones alone. */
-static const double stiffness[] = {PX_FREE_BONES, 0.1, 0.6};
-#define START_COUNT (sizeof stiffness / sizeof stiffness[0])
+ * iteration: over 27 clips and numbers of bones, the best of the first three then ends with 0.89 of the error of free bones alone. */
+static const double stiffness[] = {PX_FREE_BONES, 0.1, 0.6, 0.03, 0.3};
+#define STARTS      3u
+#define STARTS_BEST 5u /* effort best */
 
 /* Seeds of all bones, and weights. */
 static pelt_result start_bones(pelt_decomposer *d, const px_shells *shells, double start) {
@@ -38,28 +39,55 @@ static pelt_result start_bones(pelt_decomposer *d, const px_shells *shells, doub
     return d->desc.published || d->desc.iterations == 0 ? px_fit_measure(&d->fit) : px_fit_vertices(&d->fit, false);
 }
 
-/* The best of several starts after one iteration each. */
+/* The same from the initial rest pose, and one iteration or all. */
+static pelt_result try_start(pelt_decomposer *d, const px_shells *shells, double start, bool all) {
+    px_fit *fit = &d->fit;
+    fit->rest_pull = 0; /* its first value is a guess */
+    if (fit->home)
+        memcpy(fit->now.rest, fit->home, 3 * (size_t)fit->vertex_count * sizeof *fit->home);
+    PX_TRY(start_bones(d, shells, start));
+    px_solver_start(&d->solver);
+    d->report.iteration_count = 0;
+    bool done = false;
+    do
+        PX_TRY(pelt_decomposer_step(d, &done));
+    while (all && !done);
+    return PELT_OK;
+}
+
+/* Effort best compares the starts after all iterations of effort default, so that its result is not worse. */
 static pelt_result start_best(pelt_decomposer *d, const px_shells *shells) {
     px_fit *fit = &d->fit;
-    uint32_t bone_count = 0;
-    for (size_t s = 0; s < START_COUNT; s++) {
-        fit->rest_pull = 0; /* its first value is a guess */
-        if (s > 0 && fit->home)
-            memcpy(fit->now.rest, fit->home, 3 * (size_t)fit->vertex_count * sizeof *fit->home);
-        PX_TRY(start_bones(d, shells, stiffness[s]));
-        px_solver_start(&d->solver);
-        PX_TRY(px_solver_step(&d->solver));
-        if (s > 0 && !(fit->now.objective < d->spare.objective))
-            continue;
-        px_fit_state_copy(fit, &fit->now, &d->spare);
-        bone_count = fit->bone_count;
-        if (pelt_decomposer_error(d) < PX_FIT_EXACT)
-            return PELT_OK;
+    px_checkpoint *checkpoint = d->checkpoint;
+    pelt_decompose_desc desc = d->desc;
+    px_fit_state best = {.objective = INFINITY};
+    bool all = d->desc.effort == PELT_EFFORT_BEST;
+    uint32_t bone_count = 0, count = all ? STARTS_BEST : STARTS;
+    PX_TRY(px_fit_state_make(fit, &best));
+    d->checkpoint = NULL;
+    if (all) {
+        d->desc.effort = PELT_EFFORT_DEFAULT;
+        d->desc.iterations /= PX_BEST_ITERATIONS;
+        d->desc.tolerance /= PX_BEST_TOLERANCE;
     }
-    fit->bone_count = bone_count;
+    pelt_result result = PELT_OK;
+    for (size_t s = 0; result == PELT_OK && s < count && !(px_fit_error(fit, best.objective) < PX_FIT_EXACT); s++) {
+        result = try_start(d, shells, stiffness[s], all);
+        if (result == PELT_OK && fit->now.objective < best.objective) {
+            px_fit_state_copy(fit, &fit->now, &best);
+            bone_count = fit->bone_count;
+        }
+    }
+    if (result == PELT_OK) {
+        fit->bone_count = bone_count;
+        px_fit_state_copy(fit, &best, &fit->now);
+    }
     fit->rest_pull = 0;
-    px_fit_state_copy(fit, &d->spare, &fit->now);
-    return PELT_OK;
+    d->desc = desc;
+    d->checkpoint = checkpoint;
+    d->report.iteration_count = 0;
+    d->done = false;
+    return result;
 }
 
 static pelt_result start_seeds(pelt_decomposer *d, const px_shells *shells) {
@@ -202,7 +230,8 @@ static pelt_result step(pelt_decomposer *d) {
 
 #define OUTSIDE_COST 0.0005 /* largest rise of the error by px_pull_outside, as a fraction */
 #define THIN_COST    0.02   /* the same for px_turn_bones */
-#define THIN_WRONG   0.05   /* share of vertices and frames with inverted normals above which a surface is thin */
+/* Share of vertices and frames with inverted normals above which a surface is thin. Cloth has half of them, bodies have 5 % at most. */
+#define THIN_WRONG 0.1
 
 static pelt_result settle(pelt_decomposer *d) {
     bool firms = !d->given.rig, unconstrained = d->fit.kind->unconstrained;
