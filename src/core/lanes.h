@@ -17,7 +17,8 @@
 /* Sanitizers instrument every load; a fully inlined kernel then takes minutes to compile. So do not force inlining
  * there. */
 #ifdef __has_feature
-#define LANES_CHECKED (__has_feature(address_sanitizer) || __has_feature(undefined_behavior_sanitizer))
+#define LANES_CHECKED                                                                                                  \
+    (__has_feature(address_sanitizer) || __has_feature(undefined_behavior_sanitizer) || __has_feature(thread_sanitizer))
 #else
 #define LANES_CHECKED 0
 #endif

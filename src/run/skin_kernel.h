@@ -113,6 +113,20 @@ INLINE void blend_matrices(const pelt_affine *palette, const uint32_t *places, c
 }
 #endif
 
+/* The same for a number of influences that the compiler does not know. With eight lanes it unrolls that for all eight
+ * vertices, so that it is compiled once: in every loop, it would take half of the file's compile time. */
+#if LANES == 8
+static __attribute__((noinline)) void blend_any(const pelt_affine *palette, const uint32_t *places,
+                                                const float *weights, size_t influences, lanes m[12]) {
+    if (influences == 4)
+        blend_matrices(palette, places, weights, 4, m);
+    else
+        blend_matrices(palette, places, weights, influences, m);
+}
+#else
+#define blend_any blend_matrices
+#endif
+
 /* ---- Accurate normals ------------------------------------------------------------------------------------- */
 
 /* b[c] = Σ value[c] · palette[bone] over the gradients of vertices i, i + 1 …, c = x, y, z; rows as in m above. */
@@ -201,7 +215,10 @@ typedef enum linear_kind {
 INLINE void linear_step(const pelt_skin_job *job, const uint32_t *places, size_t i, size_t influences, linear_kind kind,
                         lanes moved[3]) {
     lanes m[12], v[4], out[4];
-    blend_matrices(job->palette, places, job->weights + i * influences, influences, m);
+    if (kind == LINEAR_NORMALS)
+        blend_matrices(job->palette, places, job->weights + i * influences, influences, m);
+    else
+        blend_any(job->palette, places, job->weights + i * influences, influences, m);
     lanes_load3(job->positions + 3 * i, v);
     move(m, v, out);
     lanes_store3(job->out_positions + 3 * i, out);
@@ -297,7 +314,7 @@ INLINE void dual_quaternion(const pelt_skin_job *job, size_t i, bool stretched) 
     if (stretched) {
         uint32_t places[LANES * PELT_MAX_INFLUENCES];
         find_bones(job->bones + i * job->influence_count, LANES * job->influence_count, places);
-        blend_matrices(job->stretches, places, job->weights + i * job->influence_count, job->influence_count, stretch);
+        blend_any(job->stretches, places, job->weights + i * job->influence_count, job->influence_count, stretch);
     }
     blend_dual_quaternions(job, i, q);
     dual_matrix(q, m);
