@@ -32,6 +32,11 @@ if(PELT_SANITIZE)
     target_compile_options(pelt_flags INTERFACE -fsanitize=${PELT_SANITIZE} -fno-omit-frame-pointer
         -fno-sanitize-recover=all)
     target_link_options(pelt_flags INTERFACE -fsanitize=${PELT_SANITIZE})
+    # ld takes twice as long for the tests, each of which is linked with an instrumented library.
+    find_program(PELT_LLD ld.lld)
+    if(PELT_LLD AND CMAKE_C_COMPILER_ID STREQUAL "Clang")
+        target_link_options(pelt_flags INTERFACE -fuse-ld=lld)
+    endif()
 endif()
 if(PELT_FUZZ)
     # Coverage counters for libFuzzer in everything; its main only in the targets (fuzz/CMakeLists.txt). Without checks of

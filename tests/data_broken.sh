@@ -6,7 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 data=${PELT_DATA_BROKEN:-${PELT_DATA:-$here/../../shared/data}} # scripts/test.sh hides the data from other tests
 
 export limit=5 # seconds
-export ASAN_OPTIONS=detect_leaks=1:hard_rss_limit_mb=1024:allocator_may_return_null=1:exitcode=99
+export ASAN_OPTIONS=detect_leaks=1:hard_rss_limit_mb=1024:allocator_may_return_null=1:handle_sigill=1:exitcode=99
 export UBSAN_OPTIONS=print_stacktrace=1:exitcode=98
 
 # judge PELT FILE: one line when the file was not treated well.
