@@ -10,6 +10,9 @@
 #   studio     the page with the library as WebAssembly, where emscripten is installed; browser tests of dev-clang open it
 #   platforms  the program for each platform whose tools are installed, and the bytes of a few small results (scripts/platforms.sh --smoke)
 #
+# Parts overlap: while the tests of one part wait for other programs, or the last of them run alone, the next builds are made at low
+# priority; the platforms run beside the sanitizers' tests. The times of the summary are how long each part was waited for.
+#
 # Each build counts as one test. Real data is used by dev-gcc and dev-clang only; under sanitizers it would only take long. Long tests
 # (test_long in tests/support.h) are left out under sanitizers for the same reason.
 #
@@ -25,6 +28,7 @@ cd "$(dirname "$0")/.." || exit
 
 passed=0 failed=0 skipped=0 summary=()
 [ "${1:-}" != --all ] || export PELT_ALL=1 # for tests that otherwise take a sample of their cases
+export ASAN_OPTIONS=handle_sigill=2${ASAN_OPTIONS:+:$ASAN_OPTIONS} # with the place of undefined behaviour, which is a trap (CMakePresets.json)
 jobs=$(nproc)
 
 # count NAME SECONDS PASSED FAILED SKIPPED: adds to the sums, and a line to the summary.
@@ -43,6 +47,19 @@ one() {
     count "$name" $((SECONDS - start)) $((status == 0)) $((status != 0 && status != 77)) $((status == 77))
     return $status
 }
+
+# ahead COMMAND…: begins it; `finished` waits for it, prints what it wrote and has its status.
+ahead() {
+    "$@" >build/ahead.log 2>&1 &
+    begun=$!
+}
+finished() {
+    local status=0
+    wait "$begun" || status=$?
+    cat build/ahead.log
+    return $status
+}
+trap 'kill 0' INT # commands in the background do not get it from the terminal
 
 build() { one "${1%%:*}: build" scripts/build.sh "$1"; }
 
@@ -74,12 +91,21 @@ without_avx() {
     tests/same_bytes.sh "${programs[@]}" qemu-x86_64-static -cpu Nehalem
 }
 
-build dev-gcc && run dev-gcc -R '^(test_|replay_)'
+build dev-gcc && {
+    ahead nice -n 19 scripts/build.sh dev-clang
+    run dev-gcc -R '^(test_|replay_)'
+}
 one "studio: build" scripts/studio.sh # for the browser tests
-build dev-clang && run dev-clang
+wait
+build dev-clang && { # which was built ahead; or it fails again
+    ahead nice -n 19 scripts/build.sh asan tsan:thread_tests
+    run dev-clang
+}
+wait
+ahead scripts/platforms.sh --smoke
 build asan && PELT_SHORT=1 PELT_DATA_BROKEN=${PELT_DATA:-$PWD/../shared/data} PELT_DATA=/none run asan -L sanitized
-one "platforms: smoke tests" scripts/platforms.sh --smoke
 build tsan:thread_tests && PELT_SHORT=1 PELT_DATA=/none run tsan -L threads
+one "platforms: smoke tests" finished
 
 if [ "${1:-}" = --all ]; then
     programs=(build/release/bin/pelt build/release/bin/pelt-scenes)

@@ -32,3 +32,5 @@ endforeach()
 set(INPUT_TESTS alembic convert draco hostile idle_options info interrupt join mocap no_page output paths settings usage)
 list(TRANSFORM INPUT_TESTS PREPEND cli_)
 set_tests_properties(${INPUT_TESTS} PROPERTIES LABELS sanitized)
+# The longest ones begin before the others (see unit.cmake).
+set_tests_properties(cli_mpi cli_correct_data PROPERTIES COST 60)
