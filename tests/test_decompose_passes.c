@@ -3,10 +3,13 @@
 
 #if !defined(__x86_64__) /* a second version, with vectors twice as long, where the library has one only */
 #include "core/core.h"
-#define LANES        8
-#define VERTEX_BLOCK vertex_block_wide
-#define MOMENT_BLOCK moment_block_wide
+#include "decompose/fit.h"
+#define LANES          8
+#define VERTEX_BLOCK   vertex_block_wide
+#define VERTEX_PRODUCT vertex_product_wide
+#define MOMENT_BLOCK   moment_block_wide
 pelt_result vertex_block_wide(void *user, size_t first, size_t count, size_t block);
+void vertex_product_wide(const px_fit *fit, size_t i, size_t j, double y[4]);
 pelt_result moment_block_wide(void *user, size_t first, size_t count, size_t block);
 #include "decompose/vertex_kernel.h"
 #undef GROUP
