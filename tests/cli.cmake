@@ -34,3 +34,4 @@ list(TRANSFORM INPUT_TESTS PREPEND cli_)
 set_tests_properties(${INPUT_TESTS} PROPERTIES LABELS sanitized)
 # The longest ones begin before the others (see unit.cmake).
 set_tests_properties(cli_mpi cli_correct_data PROPERTIES COST 60)
+set_property(TEST cli_alembic cli_convert cli_info cli_mocap cli_output cli_paths APPEND PROPERTY LABELS formats) # as FORMAT_TESTS of unit.cmake
