@@ -1,5 +1,5 @@
 #!/bin/sh
-# Names in other languages, files of more than 4 GB, folders that may only be read, files replaced while they are in use, no HOME,
+# Names in other languages, long paths, files of more than 4 GB, folders that may only be read, files replaced while they are in use, no HOME,
 # no terminal.
 . "$(dirname "$0")/lib.sh"
 
@@ -21,6 +21,14 @@ run 0 convert strip.gltf "$name/$name.gltf"
 run 0 info "$name/$name.gltf"
 run 2 info "$name/fehlt-ñ.glb"
 err 'fehlt-ñ.glb: cannot be opened: No such file or directory'
+
+# ---- A path of more than 260 characters, the most that old programs of Windows take ----
+deep=$name
+for _ in 1 2 3 4 5 6; do deep=$deep/a-folder-whose-name-has-more-than-forty-six-characters; done
+mkdir -p "$deep"
+run 0 convert "$name/f_0.obj" "$deep/deep.ply"
+run 0 convert "$deep/deep.ply" up.ply
+same "$deep/deep.ply" up.ply
 
 # ---- A cache of 5 GB, of which little is stored ----
 "$PELT_SCENES" cloth --vertices 20000 --frames 2 -o m.obj || fail "no scene"
