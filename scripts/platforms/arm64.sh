@@ -8,6 +8,7 @@ qemu-user-static command -v qemu-aarch64-static
 '
 preset=arm64
 runner=(qemu-aarch64-static -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib) # as in cmake/qemu.cmake
+slow=1
 skips='
 cli_batch qemu-user cannot start a second program of its machine
 '

@@ -4,12 +4,16 @@
 #   runner    command that starts a program of the platform; empty: none is needed
 #   skips     lines of "TEST reason": tests that cannot run there
 #   suites    beginnings of the names of tests that run there
+#   targets   what is built; empty: everything
+#   select    arguments of ctest that select tests; empty: all of `suites`
+#   slow      not empty: an emulator runs the programs ten to thirty times slower. Long unit tests (test_long in tests/support.h) and those
+#             of real data are left out, unless PELT_DATA names the data
 # may define
 #   begin     called before anything is run
 # and calls platform "$@". The name of a file is the name of the platform.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
-packages='' preset='' runner=() skips='' suites='test_|cli_|replay_|example_|same_bytes'
+packages='' preset='' runner=() skips='' targets=() slow='' select=() suites='test_|cli_|replay_|example_|same_bytes'
 
 begin() { :; }
 
@@ -45,14 +49,17 @@ smoke() {
 
 # whole: every test of the library and of the program.
 whole() {
-    local record=build/$preset/tests.xml except='^$' name reason passed failed skipped
-    scripts/build.sh "$preset" || { judge 1; return; }
+    local record=build/$preset/tests.xml except='^$' data=$PWD/../shared/data name reason passed failed skipped
+    [ ${#targets[@]} -gt 0 ] || targets=(all)
+    [ ${#select[@]} -gt 0 ] || select=(-R "^($suites)")
+    scripts/build.sh "${targets[@]/#/$preset:}" || { judge 1; return; }
     while read -r name reason; do
         [ -z "$name" ] || { except+="|^$name\$"; echo "not run: $name: $reason"; }
     done <<<"$skips"
     rm -f "$record"
-    PELT_DATA=${PELT_DATA:-/none} ctest --test-dir "build/$preset" -j "$(nproc)" --output-on-failure --no-tests=error \
-        -R "^($suites)" -E "$except" --output-junit "$PWD/$record" </dev/null
+    [ -z "$slow" ] || { export PELT_SHORT=1; data=/none; }
+    PELT_DATA=${PELT_DATA:-$data} ctest --test-dir "build/$preset" -j "$(nproc)" --output-on-failure --no-tests=error \
+        "${select[@]}" -E "$except" --output-junit "$PWD/$record" </dev/null
     read -r passed failed skipped < <(node scripts/test-summary.mjs "$record" || echo 0 1 0)
     count "$passed" "$failed" $((skipped + $(grep -c . <<<"$skips")))
     [ "$failed" -eq 0 ]

@@ -8,7 +8,8 @@ qemu-user-static command -v qemu-s390x-static
 '
 preset=s390x
 runner=(qemu-s390x-static -L /usr/s390x-linux-gnu -E LD_LIBRARY_PATH=/usr/s390x-linux-gnu/lib) # as in cmake/qemu.cmake
-skips='
-cli_batch qemu-user cannot start a second program of its machine
-'
+slow=1
+# Only what reads and writes files: the other tests run under the same emulator on ARM64.
+targets=(format_tests pelt pelt-scenes)
+select=(-L formats)
 platform "$@"

@@ -10,11 +10,6 @@ suites+='|wasm_'
 skips='
 cli_blender other programs are started
 cli_interrupt there are no signals
-cli_memory there are no limits of the system
-cli_page there are no pages
-cli_pages there are no pages
-cli_report there are no pages
-cli_view there are no pages
 '
 # The npm package and its tests in node.
 smoke() {
