@@ -117,8 +117,12 @@ static void test_files(void **state) {
     px_descriptor_close(reader);
     check_text(b, "one");
     assert_int_equal(px_path_look(a, &size), PX_PATH_NONE);
+#if defined(__EMSCRIPTEN__) /* has no hard links */
+    assert_true(px_path_rename(b, a));
+#else
     assert_true(px_path_link(b, a));
     assert_true(px_path_remove(b));
+#endif
     check_text(a, "one");
 
     px_folder list;
@@ -194,6 +198,9 @@ static void take_turns(void *user) {
 
 static void test_threads(void **state) {
     (void)state;
+#if defined(__EMSCRIPTEN__) /* has no threads */
+    skip();
+#endif
     turns t = {.turn = 0};
     px_thread thread;
     px_mutex_init(&t.lock);

@@ -8,7 +8,11 @@ node-acorn test -d /usr/share/nodejs/acorn
 preset=wasm
 suites+='|wasm_'
 skips='
+cli_batch other programs are started
 cli_blender other programs are started
+cli_hostile a link in the way of a file is named by the process, whose number the program does not know
+cli_output a closed pipe is an I/O error there
+cli_page --open starts other programs
 cli_interrupt there are no signals
 '
 # The npm package and its tests in node.
