@@ -128,7 +128,9 @@ static void check_fit(uint32_t transforms) {
     assert_true(fit.expected < fit.distance);
     test_ok(&s.test, px_tight_polish(&fit, 5, before.error_max_units));
     assert_true(fit.distance < 0.9 * before.error_max_units && fit.expected == fit.distance);
-    test_ok(&s.test, px_tight_write(&fit, solution, report.motions));
+    test_ok(&s.test, px_tight_join(&fit, 0.1 * fit.distance));
+    test_ok(&s.test, px_tight_frames(&fit));
+    test_ok(&s.test, px_tight_write(&fit, solution));
     test_ok(&s.test, pelt_clip_from_motion_at(s.context, solution, &solution->motions[report.motions[0]], clip->times,
                                               clip->frame_count, PELT_SKINNING_LINEAR, &played));
     test_ok(&s.test, pelt_compare_clips(s.context, clip, &played, NULL, &after, NULL));
@@ -161,6 +163,83 @@ static void check_fit(uint32_t transforms) {
     px_arena_destroy(arena);
     pelt_model_destroy(solution);
     end(&s);
+}
+
+/* Bones have parents, which come first; keys rounded coarsely move a joint by no more than the rounding of its own translation, however
+ * many parents it has. */
+static void check_tree(uint32_t transforms) {
+    subject s;
+    pelt_decompose_report report;
+    pelt_model *solution, *rounded;
+    px_tight clips, fit;
+    size_t depths[12] = {0}, deepest = 0;
+    begin(&s, 2);
+    s.bones.bones = 12;
+    s.bones.transforms = transforms;
+    s.bones.key_tolerance = 0;
+    px_arena *arena = px_arena_create(s.context);
+    test_ok(&s.test, pelt_model_weld(s.context, s.model));
+    test_ok(&s.test, px_tight_begin(s.context, arena, s.model, &clips));
+    test_ok(&s.test, pelt_model_borrow(s.context, s.model, &solution));
+    test_ok(&s.test, pelt_decompose(s.context, solution, &s.bones, &report));
+    test_ok(&s.test, px_tight_read(&clips, arena, solution, report.motions, &fit));
+    test_ok(&s.test, px_tight_join(&fit, 1e-3 * s.size));
+    test_ok(&s.test, px_tight_frames(&fit));
+    test_ok(&s.test, px_tight_write(&fit, solution));
+    test_ok(&s.test, pelt_model_validate(s.context, solution));
+    assert_int_equal(fit.bone_count, 12);
+    for (size_t n = 0; n < fit.bone_count; n++) {
+        uint32_t j = fit.sequence[n];
+        if (fit.parents[j] != PELT_NONE) {
+            assert_true(depths[fit.parents[j]] > 0);
+            depths[j] = depths[fit.parents[j]];
+        }
+        depths[j]++;
+        deepest = depths[j] > deepest ? depths[j] : deepest;
+    }
+    assert_true(deepest > 2);
+    px_precision precision = {.bits = {8, 8, 8, 8, 6, 7, 8}};
+    precision.bits[PX_PRECISION_TRANSLATIONS] = 10;
+    precision.bits[PX_PRECISION_ROTATIONS] = 6;
+    precision.bits[PX_PRECISION_SCALES] = 7;
+    frexp(s.size, &precision.exponent);
+    test_ok(&s.test, pelt_model_borrow(s.context, solution, &rounded));
+    test_ok(&s.test, px_tight_round(&fit, rounded, &precision));
+    test_ok(&s.test, pelt_model_validate(s.context, rounded));
+    double step = ldexp(1, precision.exponent - 10), most = 0;
+    uint32_t joints = rounded->skeleton.joint_count;
+    pelt_transform *locals = calloc(joints, sizeof *locals);
+    pelt_affine *globals = calloc(joints, sizeof *globals);
+    const pelt_clip *clip = &s.model->clips[0];
+    for (size_t k = 0; k < clip->frame_count; k++) {
+        pelt_motion_sample(rounded, &rounded->motions[report.motions[0]], clip->times[k], locals, NULL);
+        pelt_skeleton_globals(&rounded->skeleton, locals, globals);
+        for (size_t j = 0; j < fit.bone_count; j++) {
+            double square = 0;
+            for (size_t x = 0; x < 3; x++) {
+                double off = (double)globals[rounded->skin.bone_joints[j]].m[4 * x + 3] -
+                             fit.poses[12 * (k * fit.bone_count + j) + 9 + x];
+                square += off * off;
+            }
+            most = fmax(most, sqrt(square));
+        }
+    }
+    /* half a step along each axis of the parent, which an affine one may stretch */
+    assert_true(most > 0.3 * step && most < (fit.affine ? 2 : 0.9) * step);
+    free(locals);
+    free(globals);
+    px_arena_destroy(arena);
+    pelt_model_destroy(rounded);
+    pelt_model_destroy(solution);
+    end(&s);
+}
+
+static void rounds_along_hierarchy(void **state) {
+    (void)state;
+    if (!px_meshopt_encodes())
+        skip();
+    check_tree(PELT_TRANSFORMS_RIGID);
+    check_tree(PELT_TRANSFORMS_AFFINE);
 }
 
 static void fits_largest_distance(void **state) {
@@ -302,9 +381,15 @@ static void other_sizes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_error), cmocka_unit_test(fits_largest_distance), cmocka_unit_test(keeps_normals),
-        test_long(keeps_limits),       cmocka_unit_test(says_what_is_missed),   test_long(threads),
-        cmocka_unit_test(refuses),     cmocka_unit_test(other_sizes),
+        cmocka_unit_test(keeps_error),
+        cmocka_unit_test(fits_largest_distance),
+        cmocka_unit_test(keeps_normals),
+        cmocka_unit_test(rounds_along_hierarchy),
+        test_long(keeps_limits),
+        cmocka_unit_test(says_what_is_missed),
+        test_long(threads),
+        cmocka_unit_test(refuses),
+        cmocka_unit_test(other_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

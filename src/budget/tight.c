@@ -12,7 +12,6 @@
 #include "budget/tight.h"
 
 #include "core/math3.h"
-#include "decompose/keys.h"
 #include "io/meshopt.h"
 
 #include <math.h>
@@ -134,7 +133,7 @@ static void place_pivots(px_tight *r) {
         low = px_fmin(low, (double)r->rest[i]);
         high = px_fmax(high, (double)r->rest[i]);
     }
-    double step = px_pow(10, floor(px_log10(px_fmax(high - low, 1e-30) / 30)));
+    double step = r->pivot_step = px_pow(10, floor(px_log10(px_fmax(high - low, 1e-30) / 30)));
     for (size_t j = 0; j < r->bone_count; j++) {
         double mass = 0, sum[3] = {0};
         for (size_t e = 0; e < K * (size_t)r->point_count; e++)
@@ -153,6 +152,7 @@ pelt_result px_tight_read(const px_tight *base, px_arena *arena, const pelt_mode
                           px_tight *out) {
     *out = *base;
     out->arena = arena;
+    out->motions = motions;
     out->bone_count = model->skin.bone_count;
     size_t N = out->point_count, P = out->bone_count, joints = model->skeleton.joint_count;
     out->rest = PX_NEW(arena, float, 3 * N);
@@ -646,125 +646,5 @@ pelt_result px_tight_polish(px_tight *r, uint32_t rounds, double bound) {
             break;
         PX_TRY(px_parallel(r->context, NULL, r->frame_count, 1, polish_frames, &p));
     }
-    return PELT_OK;
-}
-
-/* ---- Writing ---------------------------------------------------------------------------------------------- */
-
-/* Tracks of a bone in a clip, with a key at every frame. */
-static pelt_result write_bone(const px_tight *r, pelt_model *model, const pelt_clip *clip, size_t first, size_t j,
-                              const px_bone_frame *frame, pelt_motion *motion) {
-    size_t P = r->bone_count, F = clip->frame_count;
-    uint32_t joint = model->skin.bone_joints[j], outer = r->affine ? joint - 1 : joint;
-    double *matrices = PX_ALLOC(r->context, double, 12 * F);
-    px_bone_path path = {.kind = px_bone_kind_at(r->affine ? PELT_TRANSFORMS_AFFINE : PELT_TRANSFORMS_RIGID),
-                         .frame_count = (uint32_t)F,
-                         .matrices = matrices,
-                         .frame = *frame};
-    px_bone_keys keys = {0};
-    if (!matrices)
-        return PELT_ERROR_MEMORY;
-    for (size_t k = 0; k < F; k++)
-        for (size_t e = 0; e < 12; e++)
-            matrices[12 * k + e] = r->poses[12 * ((first + k) * P + j) + (e % 4 < 3 ? e / 4 * 3 + e % 4 : 9 + e / 4)];
-    pelt_result result = px_keys_make(model->memory, &path, &keys);
-    px_free(r->context, matrices);
-    const struct {
-        const float *values;
-        pelt_path path;
-        uint32_t width, joint;
-    } rows[] = {{keys.translations, PELT_PATH_TRANSLATION, 3, outer},
-                {keys.rotations, PELT_PATH_ROTATION, 4, outer},
-                {keys.scales, PELT_PATH_SCALE, 3, outer},
-                {keys.inner_rotations, PELT_PATH_ROTATION, 4, joint}};
-    for (size_t t = 0; t < PX_COUNT(rows) && result == PELT_OK; t++)
-        if (rows[t].values)
-            motion->tracks[motion->track_count++] = (pelt_track){.joint = rows[t].joint,
-                                                                 .path = rows[t].path,
-                                                                 .width = rows[t].width,
-                                                                 .key_count = (uint32_t)F,
-                                                                 .times = clip->times,
-                                                                 .values = rows[t].values};
-    return result;
-}
-
-/* The constant factors of a bone of a decomposed model: B from its inverse bind matrix, C from the scale at rest. */
-static px_bone_frame read_frame(const px_tight *r, const pelt_model *model, size_t j) {
-    px_bone_frame frame = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {1, 1, 1}};
-    for (size_t e = 0; e < 9 && r->affine; e++)
-        frame.axes[e] = (double)model->skin.inverse_binds[j].m[4 * (e % 3) + e / 3];
-    for (size_t c = 0; c < 3 && r->affine; c++)
-        frame.scales[c] = (double)model->skeleton.rest[model->skin.bone_joints[j] - 1].scale[c];
-    return frame;
-}
-
-pelt_result px_tight_write(const px_tight *r, pelt_model *model, const uint32_t *motions) {
-    size_t P = r->bone_count, joints = model->skeleton.joint_count, first = 0;
-    pelt_transform *rest = pelt_model_alloc(r->context, model, joints, sizeof *rest);
-    pelt_affine *binds = pelt_model_alloc(r->context, model, P, sizeof *binds);
-    px_bone_frame *frames = pelt_model_alloc(r->context, model, P, sizeof *frames);
-    if (!rest || !binds || !frames)
-        return PELT_ERROR_MEMORY;
-    memcpy(rest, model->skeleton.rest, joints * sizeof *rest);
-    for (size_t j = 0; j < P;
-         j++) { /* at rest a joint is at its pivot, turned by B; its inverse bind matrix is Bᵀ (p − g) */
-        pelt_transform *at = &rest[model->skin.bone_joints[j] - r->affine];
-        const double *g = r->pivots + 3 * j;
-        frames[j] = read_frame(r, model, j);
-        binds[j] = px_affine_identity();
-        if (!r->affine)
-            *at = px_transform_identity();
-        for (size_t c = 0; c < 3; c++) {
-            at->translation[c] = (float)g[c];
-            for (size_t x = 0; x < 3; x++)
-                binds[j].m[4 * c + x] = (float)frames[j].axes[3 * x + c];
-            binds[j].m[4 * c + 3] =
-                (float)-(frames[j].axes[c] * g[0] + frames[j].axes[3 + c] * g[1] + frames[j].axes[6 + c] * g[2]);
-        }
-    }
-    model->skeleton.rest = rest;
-    model->skin.inverse_binds = binds;
-    for (uint32_t n = 0; n < model->clip_count; first += model->clips[n++].frame_count) {
-        pelt_motion *motion = &model->motions[motions[n]];
-        if (model->clips[n].frame_count == 0)
-            continue;
-        motion->track_count = 0;
-        motion->tracks = pelt_model_alloc(r->context, model, 4 * P, sizeof *motion->tracks);
-        if (!motion->tracks)
-            return PELT_ERROR_MEMORY;
-        for (size_t j = 0; j < P; j++)
-            PX_TRY(write_bone(r, model, &model->clips[n], first, j, &frames[j], motion));
-    }
-    return px_tight_write_vertices(r, model);
-}
-
-pelt_result px_tight_write_vertices(const px_tight *r, pelt_model *model) {
-    size_t N = model->mesh.vertex_count;
-    float *positions = pelt_model_alloc(r->context, model, 3 * N, sizeof *positions);
-    float *weights = pelt_model_alloc(r->context, model, K * N, sizeof *weights);
-    uint16_t *bones = pelt_model_alloc(r->context, model, K * N, sizeof *bones);
-    if (!positions || !weights || !bones)
-        return PELT_ERROR_MEMORY;
-    for (size_t v = 0; v < N; v++) {
-        size_t i = pelt_vertex_class(&model->mesh.weld, v), used = 0;
-        memcpy(positions + 3 * v, r->rest + 3 * i, 3 * sizeof *positions);
-        for (size_t a = 0; a < K; a++) { /* largest first */
-            size_t place = used;
-            float weight = r->weights[K * i + a];
-            if (!(weight > 0))
-                continue;
-            for (; place > 0 && weights[K * v + place - 1] < weight; place--) {
-                weights[K * v + place] = weights[K * v + place - 1];
-                bones[K * v + place] = bones[K * v + place - 1];
-            }
-            weights[K * v + place] = weight;
-            bones[K * v + place] = r->bones[K * i + a];
-            used++;
-        }
-    }
-    model->mesh.positions = positions;
-    model->skin.weights = weights;
-    model->skin.bones = bones;
-    model->skin.influence_count = K;
     return PELT_OK;
 }

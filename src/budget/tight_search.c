@@ -12,6 +12,7 @@
 #define POLISH_ROUNDS 5u
 #define TIGHT_ROOM    0.93 /* share of max_error that exact numbers may take */
 #define TIGHT_THIN    0.85 /* share of it for removed key frames */
+#define KEY_STEP      0.35 /* first step of keys, as a share of max_error */
 #define RIGID_MAX     48   /* where more rigid bones would be needed, affine ones are tried instead */
 #define START_TRIES   8    /* precisions for the first file of a solution */
 #define LOST          1.06 /* a first file larger than the best by this factor is not searched further */
@@ -45,41 +46,58 @@ static int bits_of(const px_budget *b, double step) {
     return bits < PX_PRECISION_MIN ? PX_PRECISION_MIN : bits > 22 ? 22 : bits;
 }
 
-/* Writes keys with a precision, reads them back, chooses vertices for them, and measures the file. */
-static pelt_result make_tight_file(px_budget *b, const px_tight *fit, const pelt_model *solution, tight_file *file) {
+/* Chooses vertices of a fit for its rounded keys as a reader has them. The model borrows from a solution. *distance: the largest. */
+static pelt_result choose_vertices(px_budget *b, px_tight *fit, const px_write *write, const px_precision *precision,
+                                   pelt_model *model, double *distance) {
     px_buffer bytes = {.context = b->context};
-    pelt_model *keys = NULL, *written = NULL;
-    px_arena *scratch = px_arena_create(b->context);
-    px_tight copy = *fit;
-    px_precision exact = file->precision;
-    px_vertex_grid grid = {b->exponent - file->precision.bits[PX_PRECISION_POSITIONS],
-                           file->precision.bits[PX_PRECISION_WEIGHTS], 0.9999 * b->desc.max_error};
-    size_t N = fit->point_count;
+    pelt_model *keys = NULL;
+    px_precision exact = *precision;
+    px_vertex_grid grid = {b->exponent - precision->bits[PX_PRECISION_POSITIONS], precision->bits[PX_PRECISION_WEIGHTS],
+                           0.9999 * b->desc.max_error};
     exact.keep_order = true;
-    copy.rest = scratch ? PX_NEW(scratch, float, 3 * N) : NULL;
-    copy.bones = scratch ? PX_NEW(scratch, uint16_t, PX_TIGHT_INFLUENCES * N) : NULL;
-    copy.weights = scratch ? PX_NEW(scratch, float, PX_TIGHT_INFLUENCES *N) : NULL;
-    pelt_result result = copy.rest && copy.bones && copy.weights ? PELT_OK : PELT_ERROR_MEMORY;
-    if (result == PELT_OK) {
-        memcpy(copy.rest, fit->rest, 3 * N * sizeof *copy.rest);
-        memcpy(copy.bones, fit->bones, PX_TIGHT_INFLUENCES * N * sizeof *copy.bones);
-        memcpy(copy.weights, fit->weights, PX_TIGHT_INFLUENCES * N * sizeof *copy.weights);
-        result = pelt_model_borrow(b->context, solution, &file->model);
-    }
-    px_write write = {.context = b->context, .desc = &b->save};
-    if (result == PELT_OK) {
-        write.model = solution, write.mesh = &solution->mesh;
-        result = px_precision_write(&write, &exact, &bytes);
-    }
+    pelt_result result = px_tight_round(fit, model, precision);
+    if (result == PELT_OK)
+        result = px_precision_write(write, &exact, &bytes);
     if (result == PELT_OK)
         result = px_precision_read(b->context, &bytes, &keys);
     if (result == PELT_OK)
-        result = px_tight_vertices(&copy, b->model, keys, &grid, &file->distance);
+        result = px_tight_vertices(fit, b->model, keys, &grid, distance);
+    pelt_model_destroy(keys); /* it reads from the bytes */
+    px_buffer_free(&bytes);
+    return result;
+}
+
+/* A fit with vertices of its own. */
+static pelt_result copy_vertices(const px_tight *fit, px_arena *scratch, px_tight *copy) {
+    size_t N = fit->point_count;
+    *copy = *fit;
+    copy->rest = PX_NEW(scratch, float, 3 * N);
+    copy->bones = PX_NEW(scratch, uint16_t, PX_TIGHT_INFLUENCES * N);
+    copy->weights = PX_NEW(scratch, float, PX_TIGHT_INFLUENCES *N);
+    if (!copy->rest || !copy->bones || !copy->weights)
+        return PELT_ERROR_MEMORY;
+    memcpy(copy->rest, fit->rest, 3 * N * sizeof *copy->rest);
+    memcpy(copy->bones, fit->bones, PX_TIGHT_INFLUENCES * N * sizeof *copy->bones);
+    memcpy(copy->weights, fit->weights, PX_TIGHT_INFLUENCES * N * sizeof *copy->weights);
+    return PELT_OK;
+}
+
+/* Writes rounded keys, chooses vertices for them, and measures the file. */
+static pelt_result make_tight_file(px_budget *b, const px_tight *fit, const pelt_model *solution, tight_file *file) {
+    px_buffer bytes = {.context = b->context};
+    pelt_model *written = NULL;
+    px_tight copy;
+    px_precision exact = file->precision;
+    exact.keep_order = true;
+    PX_TRY(pelt_model_borrow(b->context, solution, &file->model));
+    px_arena *scratch = px_arena_create(b->context);
+    px_write write = {.context = b->context, .model = file->model, .mesh = &file->model->mesh, .desc = &b->save};
+    pelt_result result = scratch ? copy_vertices(fit, scratch, &copy) : PELT_ERROR_MEMORY;
+    if (result == PELT_OK)
+        result = choose_vertices(b, &copy, &write, &file->precision, file->model, &file->distance);
     if (result == PELT_OK)
         result = px_tight_write_vertices(&copy, file->model);
-    pelt_model_destroy(keys); /* it reads from the bytes */
     if (result == PELT_OK && file->distance <= b->desc.max_error) {
-        write.model = file->model, write.mesh = &file->model->mesh;
         result = px_precision_write(&write, &exact, &bytes);
         if (result == PELT_OK)
             result = px_precision_read(b->context, &bytes, &written);
@@ -105,7 +123,9 @@ static const struct {
                    {PX_PRECISION_SCALES, PX_PRECISION_MIN},
                    {PX_PRECISION_POSITIONS, PX_PRECISION_MIN},
                    {PX_PRECISION_WEIGHTS, 3}};
-#define TIGHT_BITS_MAX 22
+#define TIGHT_KEY_KINDS 3u /* the first of them are of keys */
+#define TIGHT_BITS_MAX  22
+#define TIGHT_ROUNDS    8u
 
 /* Changes the bits of a kind by one. *better: the file is smaller and keeps the error; it becomes *best. */
 static pelt_result try_bit(px_budget *b, const px_tight *fit, const pelt_model *solution, size_t n, int way,
@@ -113,7 +133,8 @@ static pelt_result try_bit(px_budget *b, const px_tight *fit, const pelt_model *
     tight_file next = {.precision = best->precision};
     int bits = next.precision.bits[tight_kinds[n].kind] + way;
     *better = false;
-    if (bits < tight_kinds[n].least || bits > TIGHT_BITS_MAX)
+    if (bits < tight_kinds[n].least || bits > TIGHT_BITS_MAX ||
+        (!fit->affine && tight_kinds[n].kind == PX_PRECISION_SCALES))
         return PELT_OK;
     next.precision.bits[tight_kinds[n].kind] = (uint8_t)bits;
     pelt_result result = make_tight_file(b, fit, solution, &next);
@@ -141,27 +162,21 @@ static pelt_result first_tight_file(px_budget *b, const px_tight *fit, const pel
     return PELT_OK;
 }
 
-/* Changes the bits of one kind after another while the file shrinks; of keys only, unless `thorough`. best->precision: where
- * to begin. */
+/* Changes the bits of one kind after another by one, in turn, while the file shrinks; of keys only, unless `thorough`. All are
+ * lowered before any is raised: a kind lowered as far as it goes would leave no distance to the others. best->precision:
+ * where to begin. */
 static pelt_result search_tight_file(px_budget *b, const px_tight *fit, const pelt_model *solution, bool thorough,
                                      tight_file *best) {
-    bool settled[PX_COUNT(tight_kinds)] = {false};
-    size_t turns = thorough ? 2 * PX_COUNT(tight_kinds) : 2;
+    size_t kinds = thorough ? PX_COUNT(tight_kinds) : TIGHT_KEY_KINDS, idle = 0;
     pelt_result result = first_tight_file(b, fit, solution, best);
     if (b->best && (double)best->bytes > LOST * (double)b->best_trial.bytes)
-        turns = 0;
-    for (size_t turn = 0; turn < turns && best->model && result == PELT_OK; turn++) {
-        size_t n = turn % PX_COUNT(tight_kinds);
-        bool better = !settled[n], changed = false;
-        while (better && result == PELT_OK) {
-            result = try_bit(b, fit, solution, n, -1, best, &better);
-            changed |= better;
-        }
-        if (!settled[n] && !changed && result == PELT_OK)
-            result = try_bit(b, fit, solution, n, 1, best, &changed);
-        if (changed)
-            memset(settled, 0, sizeof settled);
-        settled[n] = true;
+        kinds = 0;
+    for (size_t turn = 0; idle < kinds && turn < TIGHT_ROUNDS * kinds && best->model && result == PELT_OK; turn++) {
+        bool better;
+        result = try_bit(b, fit, solution, turn % kinds, -1, best, &better);
+        if (!better && thorough && turn >= kinds && result == PELT_OK)
+            result = try_bit(b, fit, solution, turn % kinds, 1, best, &better);
+        idle = better ? 0 : idle + 1;
     }
     if (result != PELT_OK) {
         pelt_model_destroy(best->model);
@@ -202,7 +217,7 @@ static pelt_result try_tight_keys(tight_search *s, const px_tight *fit, pelt_mod
         tight_file file = {.precision = s->start};
         bool taken = false;
         PX_TRY(pelt_model_borrow(b->context, base, &solution));
-        pelt_result result = px_tight_write(fit, solution, report->motions);
+        pelt_result result = px_tight_write(fit, solution);
         if (result == PELT_OK)
             result =
                 px_budget_thin(b, report, solution, pass == 0 ? 0 : TIGHT_THIN * b->desc.max_error, &trial.key_count);
@@ -253,7 +268,12 @@ static pelt_result try_tight(tight_search *s, uint32_t bones, const tight_fit **
                                    .error_rms = report.error_fit,
                                    .error_max_units = fit.distance};
         made.distance = fit.expected;
-        if (fit.distance <= bound)
+        if (fit.distance <= bound) {
+            result = px_tight_join(&fit, KEY_STEP * b->desc.max_error);
+            if (result == PELT_OK)
+                result = px_tight_frames(&fit);
+        }
+        if (fit.distance <= bound && result == PELT_OK)
             result = try_tight_keys(s, &fit, base, &report, trial, &made.bytes);
         if (made.bytes == 0)
             px_budget_record(b, &trial);
@@ -315,9 +335,9 @@ static pelt_result search_kind(tight_search *s, uint32_t most) {
     uint32_t ladder[PX_LADDER_MAX], count = px_budget_ladder(b, ladder), rung, best = 0;
     const tight_fit *fit;
     for (int n = 0; n < PX_PRECISION_KINDS; n++)
-        s->start.bits[n] = (uint8_t)bits_of(b, 0.35 * b->desc.max_error);
-    s->start.bits[PX_PRECISION_POSITIONS] = (uint8_t)bits_of(b, b->desc.max_error);
-    s->start.bits[PX_PRECISION_WEIGHTS] = 4;
+        s->start.bits[n] = (uint8_t)bits_of(b, KEY_STEP * b->desc.max_error);
+    s->start.bits[PX_PRECISION_POSITIONS] = (uint8_t)bits_of(b, 0.5 * b->desc.max_error);
+    s->start.bits[PX_PRECISION_WEIGHTS] = 8; /* few bytes; fewer bits would need finer keys */
     PX_TRY(find_fewest(s, ladder, count, most, &rung));
     uint64_t last = UINT64_MAX;
     for (uint32_t n = rung; n < count; n++) {
@@ -333,6 +353,14 @@ static pelt_result search_kind(tight_search *s, uint32_t most) {
         uint32_t bones = (uint32_t)(best * px_pow(PX_LADDER_RATIO, 0.5 * way) + 0.5);
         if (bones != best && bones <= b->desc.bones)
             PX_TRY(try_tight(s, bones, &fit));
+    }
+    if (b->best && b->best_trial.transforms == s->transforms) { /* halfway to the most bones that are too few */
+        uint32_t few = 0, least = b->best_trial.bones;
+        for (uint32_t n = 0; n < s->fit_count; n++)
+            if (s->fits[n].bones < least && s->fits[n].bones > few)
+                few = s->fits[n].bones;
+        if (least - few > 1 + least / 12)
+            PX_TRY(try_tight(s, (few + least) / 2, &fit));
     }
     return PELT_OK;
 }

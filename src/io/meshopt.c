@@ -1,6 +1,7 @@
 /* Encoder and decoder for EXT_meshopt_compression, by meshoptimizer. */
 #include "io/meshopt.h"
 
+#include <math.h>
 #include <meshoptimizer.h>
 #include <string.h>
 
@@ -56,6 +57,20 @@ void px_meshopt_filter_octahedral(const float *vectors, size_t count, int8_t *ou
 
 void px_meshopt_filter_quaternion(const float *quaternions, size_t count, int bits, int16_t *out) {
     meshopt_encodeFilterQuat(out, count, 8, bits, quaternions);
+}
+
+void px_meshopt_round_quaternion(float quaternion[4], int bits) {
+    int16_t numbers[4];
+    double sum = 0, values[4];
+    meshopt_encodeFilterQuat(numbers, 1, sizeof numbers, bits, quaternion);
+    for (int c = 0; c < 3; c++) { /* the two lowest bits of the last number say which component is missing */
+        values[c] = nearbyint(32767 * 0.70710678118654752 * numbers[c] / (numbers[3] | 3));
+        sum += values[c] * values[c];
+    }
+    values[3] = nearbyint(sqrt(sum < 32767.0 * 32767 ? 32767.0 * 32767 - sum : 0));
+    double length = sqrt(sum + values[3] * values[3]);
+    for (int c = 0; c < 4; c++)
+        quaternion[(numbers[3] + 1 + c) & 3] = (float)(values[c] / length);
 }
 
 /* Adjacency lists, scores and marks: 3 words per corner and 3 per vertex, rounded up. */

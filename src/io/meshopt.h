@@ -31,6 +31,8 @@ size_t px_meshopt_encode_triangles(const uint32_t *indices, size_t index_count, 
 void px_meshopt_filter_octahedral(const float *vectors, size_t count, int8_t *out);
 /* Filter QUATERNION: unit quaternions [count][4] to out [count][4]; bits 4 to 16. */
 void px_meshopt_filter_quaternion(const float *quaternions, size_t count, int bits, int16_t *out);
+/* A unit quaternion as a reader decodes it after that filter. */
+void px_meshopt_round_quaternion(float quaternion[4], int bits);
 /* Sorts triangles so that they encode to few bytes. `memory` below: bytes that it allocates on its own. */
 size_t px_meshopt_sort_memory(size_t index_count, size_t vertex_count);
 void px_meshopt_sort_triangles(const uint32_t *indices, size_t index_count, size_t vertex_count, uint32_t *out);

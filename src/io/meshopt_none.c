@@ -39,6 +39,10 @@ void px_meshopt_filter_quaternion(const float *quaternions, size_t count, int bi
     (void)quaternions, (void)count, (void)bits, (void)out;
 }
 
+void px_meshopt_round_quaternion(float quaternion[4], int bits) {
+    (void)quaternion, (void)bits;
+}
+
 size_t px_meshopt_sort_memory(size_t index_count, size_t vertex_count) {
     (void)index_count, (void)vertex_count;
     return 0;
