@@ -250,6 +250,57 @@ static void fits_largest_distance(void **state) {
     check_fit(PELT_TRANSFORMS_AFFINE);
 }
 
+typedef struct precision_subject {
+    const pelt_mesh *mesh;
+    int trials;
+} precision_subject;
+
+static pelt_result measure_rest(void *user, pelt_model *read, bool all, double *distance) {
+    (void)all;
+    precision_subject *p = user;
+    p->trials++;
+    *distance = 0;
+    for (size_t e = 0; e < 3 * (size_t)p->mesh->vertex_count; e++)
+        *distance = fmax(*distance, fabs((double)p->mesh->positions[e] - (double)read->mesh.positions[e]));
+    return PELT_OK;
+}
+
+/* A search for a precision that begins with that of a similar file takes fewer trials, and keeps the bound however bad the
+ * guess is. */
+static void takes_guesses(void **state) {
+    (void)state;
+    if (!px_meshopt_encodes())
+        skip();
+    subject s;
+    precision_subject measured = {0};
+    px_precision_guess first, second, third, coarse;
+    double distance;
+    begin(&s, 1);
+    s.model->clip_count = 0;
+    measured.mesh = &s.model->mesh;
+    pelt_save_desc save = pelt_save_desc_default();
+    px_write write = {.context = s.context, .model = s.model, .mesh = &s.model->mesh, .desc = &save};
+    px_precision_search search = {
+        .write = &write, .bound = 1e-3 * s.size, .measure = measure_rest, .user = &measured, .guess = NULL};
+    frexp(s.size, &search.exponent);
+    test_ok(&s.test, px_precision_find(&search, &first, &distance));
+    int trials = measured.trials;
+    assert_true(distance <= search.bound && first.gains[PX_PRECISION_POSITIONS] > 0);
+    search.guess = &first;
+    search.bound *= 0.8;
+    measured.trials = 0;
+    test_ok(&s.test, px_precision_find(&search, &second, &distance));
+    assert_true(distance <= search.bound && 2 * measured.trials < trials);
+    assert_true(second.precision.bits[PX_PRECISION_POSITIONS] <= first.precision.bits[PX_PRECISION_POSITIONS] + 1);
+    coarse = first;
+    memset(coarse.precision.bits, PX_PRECISION_MIN, sizeof coarse.precision.bits);
+    search.guess = &coarse;
+    search.bound = 1e-6 * s.size;
+    test_ok(&s.test, px_precision_find(&search, &third, &distance));
+    assert_true(distance <= search.bound);
+    end(&s);
+}
+
 /* Files of a given error have normals where the source has some, and only there. */
 static void keeps_normals(void **state) {
     (void)state;
@@ -384,6 +435,7 @@ int main(void) {
         cmocka_unit_test(keeps_error),
         cmocka_unit_test(fits_largest_distance),
         cmocka_unit_test(keeps_normals),
+        cmocka_unit_test(takes_guesses),
         cmocka_unit_test(rounds_along_hierarchy),
         test_long(keeps_limits),
         cmocka_unit_test(says_what_is_missed),

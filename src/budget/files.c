@@ -125,12 +125,24 @@ static pelt_result measure_exact(px_budget *b, const px_write *write) {
     return result;
 }
 
-/* Finds the coarsest precision within a distance; fills in error and bytes of the trial. */
+/* Finds the coarsest precision within a distance; fills in error and bytes of the trial. Neighbouring candidates need about the
+ * same precision, so that of the last one is where to begin. */
 static pelt_result round_within(px_budget *b, const px_write *write, double bound, px_precision *precision,
                                 pelt_budget_trial *trial) {
-    px_precision_search search = {write, bound, b->exponent, px_budget_measure, b};
+    px_precision_guess found;
+    bool goal = b->desc.max_error > 0 && !b->closest;
+    bool same = b->guessed && b->guess_transforms == trial->transforms && b->guess_morphs == trial->morphs;
+    px_precision_search search = {
+        write, bound, b->exponent, px_budget_measure, b, goal && same && !b->thorough ? &b->guess : NULL};
     px_buffer bytes = {.context = b->context};
-    PX_TRY(px_precision_find(&search, precision, &trial->error_max_units));
+    PX_TRY(px_precision_find(&search, &found, &trial->error_max_units));
+    *precision = found.precision;
+    if (goal) {
+        b->guess = found;
+        b->guess_transforms = trial->transforms;
+        b->guess_morphs = trial->morphs;
+        b->guessed = true;
+    }
     trial->error_rms = b->error_rms;
     pelt_result result = px_precision_write(write, precision, &bytes);
     trial->bytes = bytes.size + b->images;
@@ -181,5 +193,20 @@ pelt_result px_budget_try_file(px_budget *b, const pelt_model *candidate, pelt_b
         b->best_trial = trial;
         b->met = met;
     }
+    return PELT_OK;
+}
+
+pelt_result px_budget_round_best(px_budget *b) {
+    px_write write = {.context = b->context, .model = b->best, .mesh = &b->best->mesh, .desc = &b->save};
+    pelt_budget_trial trial = b->best_trial;
+    px_precision precision;
+    b->thorough = true;
+    PX_TRY(measure_exact(b, &write));
+    PX_TRY(round_within(b, &write, b->desc.max_error, &precision, &trial));
+    if (trial.error_max_units > b->desc.max_error || trial.bytes >= b->best_trial.bytes)
+        return PELT_OK;
+    px_budget_record(b, &trial);
+    b->best_precision = precision;
+    b->best_trial = trial;
     return PELT_OK;
 }

@@ -123,9 +123,10 @@ static bool keeps_error(const px_budget *b, const pelt_budget_trial *trial) {
 }
 
 /* The smallest file of a given error with bones of one kind: the first number on the ladder that keeps the error, then
- * more bones while files shrink. */
-static pelt_result search_bytes(px_budget *b, uint32_t transforms) {
-    uint32_t ladder[PX_LADDER_MAX], count = px_budget_ladder(b, ladder), low = 0, high = count - 1;
+ * more bones while files shrink. *fewest: where on the ladder to begin, then that first number: kinds with less freedom
+ * need as many bones or more. */
+static pelt_result search_bytes(px_budget *b, uint32_t transforms, uint32_t *fewest) {
+    uint32_t ladder[PX_LADDER_MAX], count = px_budget_ladder(b, ladder), low = *fewest, high = count - 1;
     pelt_budget_trial trial;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
@@ -135,6 +136,7 @@ static pelt_result search_bytes(px_budget *b, uint32_t transforms) {
         else
             low = middle + 1;
     }
+    *fewest = low;
     uint64_t last = UINT64_MAX;
     for (uint32_t n = low; n < count; n++) {
         uint64_t least = UINT64_MAX;
@@ -150,13 +152,17 @@ static pelt_result search_bytes(px_budget *b, uint32_t transforms) {
     return PELT_OK;
 }
 
-/* Tries numbers of bones around the best. */
+/* Tries numbers of bones around the best; below one that exceeds max_error none. */
 static pelt_result refine(px_budget *b) {
+    static const int steps[] = {-1, -2, 1, 2};
     pelt_budget_trial best = b->best_trial, trial;
-    for (int step = -2; step <= 2 && b->best; step++) {
-        double bones = floor(best.bones * px_pow(PX_LADDER_RATIO, step / 3.0) + 0.5);
-        if (bones >= 1 && bones <= b->desc.bones)
-            PX_TRY(try_bones(b, best.transforms, (uint32_t)bones, best.morphs, &trial));
+    bool enough = true;
+    for (size_t n = 0; n < PX_COUNT(steps) && b->best; n++) {
+        double bones = floor(best.bones * px_pow(PX_LADDER_RATIO, steps[n] / 3.0) + 0.5);
+        if (bones < 1 || bones > b->desc.bones || (steps[n] == -2 && !enough))
+            continue;
+        PX_TRY(try_bones(b, best.transforms, (uint32_t)bones, best.morphs, &trial));
+        enough = b->desc.max_error == 0 || keeps_error(b, &trial);
     }
     return PELT_OK;
 }
@@ -193,10 +199,11 @@ pelt_result px_budget_search(px_budget *b) {
             return PELT_OK;
     }
     bool rigid = !b->desc.one_kind && given != PELT_TRANSFORMS_RIGID && (b->desc.bytes > 0 || b->desc.max_error > 0);
+    uint32_t fewest = 0;
     for (int kind = 0; kind < 1 + rigid; kind++) {
         uint32_t transforms = kind == 0 ? given : PELT_TRANSFORMS_RIGID;
         if (b->desc.max_error > 0) {
-            PX_TRY(search_bytes(b, transforms));
+            PX_TRY(search_bytes(b, transforms, &fewest));
             continue;
         }
         PX_TRY(search_error(b, transforms, b->desc.morphs));
@@ -208,6 +215,8 @@ pelt_result px_budget_search(px_budget *b) {
             PX_TRY(search_error(b, transforms, 0));
     }
     PX_TRY(refine(b));
+    if (b->best && b->met && b->desc.max_error > 0)
+        return px_budget_round_best(b);
     if (b->best)
         return PELT_OK;
     pelt_budget_trial trial;

@@ -32,8 +32,11 @@ typedef struct px_budget {
     px_precision best_precision;
     pelt_budget_trial best_trial;
     bool met;
-    bool roomy;   /* without max_error: a file of a solution was within the bytes without coarse numbers */
-    bool closest; /* no trial kept max_error: write one that exceeds it */
+    bool roomy;               /* without max_error: a file of a solution was within the bytes without coarse numbers */
+    bool closest;             /* no trial kept max_error: write one that exceeds it */
+    px_precision_guess guess; /* of the last file with max_error of these transforms and morph targets … */
+    uint32_t guess_transforms, guess_morphs;
+    bool guessed, thorough; /* … there is one; do not use it */
     /* the candidate at hand */
     uint32_t *points; /* [vertex of its file] point; NULL: i */
     uint32_t point_count;
@@ -49,6 +52,8 @@ typedef struct px_budget {
 pelt_result px_budget_measure(void *budget, pelt_model *written, bool all, double *distance);
 /* Rounds a candidate as the goal asks and records it. *better: it is the best so far. */
 pelt_result px_budget_try_file(px_budget *b, const pelt_model *candidate, pelt_budget_trial trial, bool *better);
+/* The precision of the best file searched for from scratch: it is kept where that is smaller. */
+pelt_result px_budget_round_best(px_budget *b);
 /* Whether a file is better than the best; `met`: it keeps the limits. */
 bool px_budget_is_better(const px_budget *b, const pelt_budget_trial *trial, bool met);
 void px_budget_record(px_budget *b, const pelt_budget_trial *trial);

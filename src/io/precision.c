@@ -134,6 +134,7 @@ static pelt_result try_precision(const px_precision_search *s, const px_precisio
     return result;
 }
 
+#define GUESS_BITS 4 /* added to a guess at most */
 #define SPARE_BITS 3 /* of the other kinds while one is measured */
 
 static int clamp_bits(int bits) {
@@ -251,10 +252,33 @@ static pelt_result settle(const px_precision_search *s, const double *gains, px_
     }
 }
 
-pelt_result px_precision_find(const px_precision_search *s, px_precision *out, double *distance) {
+/* Adds bits to a guess until some poses keep the bound; *kept: they do. */
+static pelt_result adapt_guess(const px_precision_search *s, px_precision_guess *found, bool *kept) {
+    *found = *s->guess;
+    found->precision.keep_order = true;
+    for (int turn = 0; turn < GUESS_BITS; turn++) {
+        size_t size;
+        double distance;
+        PX_TRY(try_precision(s, &found->precision, false, &size, &distance));
+        *kept = distance <= s->bound;
+        if (*kept)
+            return PELT_OK;
+        add_bit(&found->precision);
+    }
+    return PELT_OK;
+}
+
+pelt_result px_precision_find(const px_precision_search *s, px_precision_guess *found, double *distance) {
     px_precision fine = {.exponent = s->exponent, .keep_order = true};
-    double gains[PX_PRECISION_KINDS];
     size_t size;
+    bool kept = false;
+    if (s->guess)
+        PX_TRY(adapt_guess(s, found, &kept));
+    if (kept) {
+        PX_TRY(settle(s, found->gains, &found->precision, distance));
+        found->precision.keep_order = false;
+        return PELT_OK;
+    }
     set_bits(&fine, (int)ceil(s->exponent - px_log2(s->bound)) + SPARE_BITS);
     for (;;) {
         PX_TRY(try_precision(s, &fine, false, &size, distance));
@@ -262,14 +286,14 @@ pelt_result px_precision_find(const px_precision_search *s, px_precision *out, d
             break;
         add_bit(&fine);
     }
-    *out = fine;
+    *found = (px_precision_guess){.precision = fine};
     if (*distance <= s->bound) {
-        PX_TRY(find_gains(s, &fine, gains));
-        PX_TRY(share_bound(s, &fine, gains, out));
-        PX_TRY(settle(s, gains, out, distance));
+        PX_TRY(find_gains(s, &fine, found->gains));
+        PX_TRY(share_bound(s, &fine, found->gains, &found->precision));
+        PX_TRY(settle(s, found->gains, &found->precision, distance));
     } else
         PX_TRY(try_precision(s, &fine, true, &size, distance));
-    out->keep_order = false;
+    found->precision.keep_order = false;
     return PELT_OK;
 }
 
@@ -312,6 +336,7 @@ pelt_result px_precision_of(const px_write *write, px_precision *precision, pelt
     own_measure own = {.context = write->context};
     px_precision_search search = {.write = write, .measure = measure_own, .user = &own};
     px_buffer bytes = {.context = write->context};
+    px_precision_guess found = {0};
     double size;
     PX_TRY(px_precision_size(write->context, write->model, &size, &search.exponent));
     search.bound = write->desc->compress_error * size;
@@ -319,7 +344,8 @@ pelt_result px_precision_of(const px_write *write, px_precision *precision, pelt
     if (result == PELT_OK)
         result = px_precision_read(write->context, &bytes, &own.plain);
     if (result == PELT_OK)
-        result = px_precision_find(&search, precision, &report->distance);
+        result = px_precision_find(&search, &found, &report->distance);
+    *precision = found.precision;
     report->fraction = report->distance / size;
     pelt_model_destroy(own.plain);
     px_buffer_free(&bytes);
