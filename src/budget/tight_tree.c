@@ -9,8 +9,8 @@
 
 #include <math.h>
 
-#define FLAT                                                                                                           \
-    0.03 /* least determinant of a parent, relative to that of a uniform scale of the same norm: keys divide by it */
+/* Least determinant of a parent, relative to that of a uniform scale of the same norm: keys are divided by it. */
+#define FLAT     0.03
 #define MIN_GAIN 0.97 /* a parent other than the root must make keys cheaper by this factor */
 
 typedef struct joining {

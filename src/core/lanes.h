@@ -10,23 +10,11 @@
 #ifndef PELT_CORE_LANES_H
 #define PELT_CORE_LANES_H
 
+#include "core/inline.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-/* Sanitizers instrument every load; a fully inlined kernel then takes minutes to compile. So do not force inlining
- * there. */
-#ifdef __has_feature
-#define LANES_CHECKED                                                                                                  \
-    (__has_feature(address_sanitizer) || __has_feature(undefined_behavior_sanitizer) || __has_feature(thread_sanitizer))
-#else
-#define LANES_CHECKED 0
-#endif
-#if LANES_CHECKED
-#define INLINE static inline __attribute__((unused))
-#else
-#define INLINE static inline __attribute__((always_inline))
-#endif
 
 #if LANES == 1
 

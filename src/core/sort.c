@@ -2,14 +2,13 @@
  * pseudo-random places, so that no usual order is slow. The order of equal elements is the same in every C library, which
  * that of qsort is not. */
 #include "core/core.h"
+#include "core/inline.h"
 
 enum { FEW = 8 }; /* elements that are inserted one by one */
 
 typedef int comparison(const void *, const void *);
 
-/* Inlined once per size, so that elements are moved by a few instructions. */
-#define INLINE static inline __attribute__((always_inline))
-
+/* Functions that are INLINE exist once per size, so that elements are moved by a few instructions. */
 INLINE void swap(char *a, char *b, size_t size) {
     char kept[64];
     for (size_t done = 0; done < size; done += sizeof kept) {

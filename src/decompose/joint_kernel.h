@@ -5,14 +5,14 @@
  * Only H, which differs between vertices, is read by vertex: sums over its blocks are formed in the order of memory and
  * transposed.
  */
+#include "core/inline.h"
 #include "decompose/passes.h"
 #include "numeric/simplex.h"
 
 #include <math.h>
 
-#define BATCH    LANES /* vertices at a time; compilers take wider vectors than the machine's apart, element by element */
-#define MOST     PELT_MAX_INFLUENCES
-#define UNROLLED static inline __attribute__((always_inline))
+#define BATCH LANES /* vertices at a time; compilers take wider vectors than the machine's apart, element by element */
+#define MOST  PELT_MAX_INFLUENCES
 
 typedef double batch __attribute__((vector_size(8 * BATCH)));
 typedef int64_t batch_mask __attribute__((vector_size(8 * BATCH)));
@@ -34,7 +34,7 @@ typedef struct joint_batch {
 } joint_batch;
 
 /* out[r][c] := row c [4], element r, of four rows `pitch` apart. */
-UNROLLED void transpose4(const double *rows, size_t pitch, px_quad out[4]) {
+INLINE void transpose4(const double *rows, size_t pitch, px_quad out[4]) {
     px_quad r0 = *(const px_quad *)rows, r1 = *(const px_quad *)(rows + pitch);
     px_quad r2 = *(const px_quad *)(rows + 2 * pitch), r3 = *(const px_quad *)(rows + 3 * pitch);
     px_quad even01 = __builtin_shufflevector(r0, r1, 0, 4, 2, 6), odd01 = __builtin_shufflevector(r0, r1, 1, 5, 3, 7);
@@ -46,7 +46,7 @@ UNROLLED void transpose4(const double *rows, size_t pitch, px_quad out[4]) {
 }
 
 /* out[e] := element e of the BATCH rows. `count` is rounded up to a multiple of 4. */
-UNROLLED void transpose(const double *rows, size_t pitch, size_t count, batch *out) {
+INLINE void transpose(const double *rows, size_t pitch, size_t count, batch *out) {
     for (size_t e = 0; e < count; e += 4)
         for (size_t half = 0; half < BATCH; half += 4) {
             px_quad columns[4];
@@ -57,7 +57,7 @@ UNROLLED void transpose(const double *rows, size_t pitch, size_t count, batch *o
 }
 
 /* Sets m and c for the weights ws. */
-UNROLLED void blend(const px_fit *fit, joint_batch *t, size_t k) {
+INLINE void blend(const px_fit *fit, joint_batch *t, size_t k) {
     for (size_t n = 0; n < BATCH; n++) {
         const uint16_t *bones = t->bones[n];
         const double *w = t->ws[n];
@@ -87,7 +87,7 @@ UNROLLED void blend(const px_fit *fit, joint_batch *t, size_t k) {
 }
 
 /* Adjugate of the 3×3 matrix M with `damping` on its diagonal; returns its determinant in *det. */
-UNROLLED void adjugate(const joint_batch *t, const batch *damping, batch a[6], batch *det) {
+INLINE void adjugate(const joint_batch *t, const batch *damping, batch a[6], batch *det) {
     batch m00 = t->m[0] + *damping, m01 = t->m[1], m02 = t->m[2], m11 = t->m[4] + *damping, m12 = t->m[5];
     batch m22 = t->m[7] + *damping;
     a[0] = m11 * m22 - m12 * m12, a[1] = m02 * m12 - m01 * m22, a[2] = m01 * m12 - m02 * m11;
@@ -96,7 +96,7 @@ UNROLLED void adjugate(const joint_batch *t, const batch *damping, batch a[6], b
 }
 
 /* x := a r for a symmetric 3×3 matrix. */
-UNROLLED void symmetric_product(const batch a[6], const batch r[3], batch x[3]) {
+INLINE void symmetric_product(const batch a[6], const batch r[3], batch x[3]) {
     x[0] = a[0] * r[0] + a[1] * r[1] + a[2] * r[2];
     x[1] = a[1] * r[0] + a[3] * r[1] + a[4] * r[2];
     x[2] = a[2] * r[0] + a[4] * r[1] + a[5] * r[2];
@@ -104,7 +104,7 @@ UNROLLED void symmetric_product(const batch a[6], const batch r[3], batch x[3]) 
 
 /* Moves v to the best rest position for the blend, with damping towards the current one: directions that the animation
  * hardly determines do not move. */
-UNROLLED void move_rest(joint_batch *t) {
+INLINE void move_rest(joint_batch *t) {
     batch a[6], det, r[3], x[3], trace = t->m[0] + t->m[4] + t->m[7] + 3.0 * t->pull;
     batch held = 1e-6 * trace,
           damping = held + t->pull; /* 1e-6: squared precision of trajectories in single precision */
@@ -123,7 +123,7 @@ UNROLLED void move_rest(joint_batch *t) {
 }
 
 /* Sets value and penalty at v for the blend. */
-UNROLLED void evaluate(joint_batch *t) {
+INLINE void evaluate(joint_batch *t) {
     const batch *m = t->m, *v = t->v, *c = t->c;
     batch r0 = m[0] * v[0] + 2.0 * (m[1] * v[1] + m[2] * v[2] + m[3] - c[0]);
     batch r1 = m[4] * v[1] + 2.0 * (m[5] * v[2] + m[6] - c[1]);
@@ -135,7 +135,7 @@ UNROLLED void evaluate(joint_batch *t) {
 }
 
 /* Sets h for the rest positions v. */
-UNROLLED void transform(const px_fit *fit, joint_batch *t, size_t k) {
+INLINE void transform(const px_fit *fit, joint_batch *t, size_t k) {
     for (size_t n = 0; n < BATCH; n++) {
         const uint16_t *bones = t->bones[n];
         double x = t->v[0][n], y = t->v[1][n], z = t->v[2][n], *out = t->rows[n];
@@ -153,7 +153,7 @@ UNROLLED void transform(const px_fit *fit, joint_batch *t, size_t k) {
 /* Sets g and b for the best rest position near v. Where the rest position moves by δ, the residual is c − Σ w_l p_l − D δ
  * to first order, with p_l the trajectory of v on bone l and D the derivative of the blend. The best δ for given weights
  * is linear in them; eliminating it leaves weights on the simplex with G − Eᵀ M⁻¹ E, E_l = Dᵀ p_l, M = DᵀD. */
-UNROLLED void eliminate_rest(joint_batch *t, size_t k, bool rest) {
+INLINE void eliminate_rest(joint_batch *t, size_t k, bool rest) {
     batch e[MOST][3], z[3], a[6], det, towards[3];
     batch damping = t->pull + 1e-6 * (t->m[0] + t->m[4] + t->m[7]); /* as in move_rest */
     adjugate(t, &damping, a, &det);
@@ -182,7 +182,7 @@ UNROLLED void eliminate_rest(joint_batch *t, size_t k, bool rest) {
 
 /* The minimum of wᵀGw − 2bᵀw with Σw = 1, from the current weights. Returns a mask of the vertices where no weight became
  * negative: there it is the minimum on the simplex. The last weight is expressed through the others; LDLᵀ. */
-UNROLLED void solve_inside(const joint_batch *t, size_t k, batch *w, batch_mask *inside) {
+INLINE void solve_inside(const joint_batch *t, size_t k, batch *w, batch_mask *inside) {
     batch gradient[MOST], m[MOST][MOST], x[MOST], inverse[MOST], trace = {0};
     size_t last = k - 1;
     *inside = (batch_mask)(trace == 0);
@@ -223,7 +223,7 @@ UNROLLED void solve_inside(const joint_batch *t, size_t k, batch *w, batch_mask 
 }
 
 /* Sets ws to the best weights for g and b. */
-UNROLLED void solve_batch(joint_batch *t, size_t k) {
+INLINE void solve_batch(joint_batch *t, size_t k) {
     batch w[MOST];
     batch_mask inside;
     solve_inside(t, k, w, &inside);
@@ -259,7 +259,7 @@ static void store_joint(px_fit *fit, size_t i, const batch v[3], size_t n, const
     fit->now.counts[i] = (uint8_t)kept;
 }
 
-UNROLLED void load_batch(const px_vertex_pass *p, size_t first, joint_batch *t, size_t k, double (*own)[4]) {
+INLINE void load_batch(const px_vertex_pass *p, size_t first, joint_batch *t, size_t k, double (*own)[4]) {
     const px_fit *fit = p->fit;
     size_t K = fit->influence_count;
     double rest[BATCH][4] = {{0}}, home[BATCH][4] = {{0}};
@@ -282,8 +282,8 @@ UNROLLED void load_batch(const px_vertex_pass *p, size_t first, joint_batch *t, 
 
 /* Improves the first `count` vertices of a batch, which use k bones each. Squared residual plus penalty on the rest
  * position never rise. Sets values[place]: squared residual − ‖a_i‖². */
-UNROLLED void joint_steps(const px_vertex_pass *p, size_t first, joint_batch *t, size_t count, size_t k,
-                          double (*own)[4], double *values) {
+INLINE void joint_steps(const px_vertex_pass *p, size_t first, joint_batch *t, size_t count, size_t k, double (*own)[4],
+                        double *values) {
     px_fit *fit = p->fit;
     double ws[BATCH][MOST];
     bool weighs[BATCH], any = false;

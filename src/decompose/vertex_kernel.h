@@ -504,8 +504,8 @@ static double vertex_weights(worker *w, uint32_t i, const double *y) {
 #define GROUP (LANES / 4) /* vertices at a time: their sums fit in registers */
 
 /* *y[v] := product of the rows [4][d] of a bone and coords[v] [d], for `count` vertices. */
-UNROLLED void bone_products(const double *rows, size_t d, const float *const *coords, size_t count,
-                            double (*const *y)[4]) {
+INLINE void bone_products(const double *rows, size_t d, const float *const *coords, size_t count,
+                          double (*const *y)[4]) {
     px_lanes sums[GROUP][4][PARTS];
     size_t e = 0;
     for (size_t v = 0; v < count; v++)
