@@ -229,7 +229,7 @@ static void borrowed_models_leave_the_source(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounds_lower_the_error),
+        test_long(rounds_lower_the_error),
         cmocka_unit_test(no_corrections),
         cmocka_unit_test(a_fixed_rest_pose_stays),
         cmocka_unit_test(same_for_any_number_of_threads),

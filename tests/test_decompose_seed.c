@@ -595,11 +595,11 @@ static void stepping(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(regions),
-        cmocka_unit_test(large_meshes_are_sampled),
+        test_long(large_meshes_are_sampled),
         cmocka_unit_test(samples_need_large_meshes),
         cmocka_unit_test(regions_of_little),
         cmocka_unit_test(regions_follow_motion),
-        cmocka_unit_test(by_error),
+        test_long(by_error),
         cmocka_unit_test(by_error_in_memory),
         test_long(by_itself),
         cmocka_unit_test(still),

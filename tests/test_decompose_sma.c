@@ -616,7 +616,7 @@ int main(void) {
         cmocka_unit_test(bones_complete_each_other),
         cmocka_unit_test(known_bones),
         cmocka_unit_test(fewer_bones_when_tolerant),
-        cmocka_unit_test(solvers_are_ordered),
+        test_long(solvers_are_ordered),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(wrong_settings),
         cmocka_unit_test(failing_allocations),

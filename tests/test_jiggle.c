@@ -688,7 +688,7 @@ int main(void) {
         cmocka_unit_test(bad_poses_pass),
         cmocka_unit_test(values_are_local),
         cmocka_unit_test(max_distance_holds),
-        cmocka_unit_test(colliders_keep_tissue_out),
+        test_long(colliders_keep_tissue_out),
         cmocka_unit_test(bad_settings_get_sentences),
         cmocka_unit_test(every_allocation_may_fail),
     };

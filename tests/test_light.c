@@ -735,7 +735,7 @@ int main(void) {
         cmocka_unit_test(test_factors),
         cmocka_unit_test(test_frames),
         cmocka_unit_test(test_default_rate),
-        cmocka_unit_test(test_few_patterns),
+        test_long(test_few_patterns),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_inside_out),
         cmocka_unit_test(test_bad_input),

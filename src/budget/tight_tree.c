@@ -10,8 +10,9 @@
 #include <math.h>
 
 /* Least determinant of a parent, relative to that of a uniform scale of the same norm: keys are divided by it. */
-#define FLAT     0.03
-#define MIN_GAIN 0.97 /* a parent other than the root must make keys cheaper by this factor */
+#define FLAT       0.03
+#define MIN_GAIN   0.97 /* a parent other than the root must make keys cheaper by this factor … */
+#define CHILD_BITS 256  /* … and by its list of children in the file */
 
 typedef struct joining {
     const px_tight *r;
@@ -102,8 +103,9 @@ static pelt_result count_costs(void *user, size_t first, size_t count, size_t bl
     size_t P = s->r->bone_count;
     for (size_t j = first; j < first + count; j++)
         for (size_t q = 0; q <= P; q++)
-            s->costs[q * P + j] =
-                q != j && (q == P || s->parents[q]) ? count_bits(s, j, q) * (q == P ? MIN_GAIN : 1) : INFINITY;
+            s->costs[q * P + j] = q != j && (q == P || s->parents[q])
+                                      ? count_bits(s, j, q) * (q == P ? MIN_GAIN : 1) + (q == P ? 0 : CHILD_BITS)
+                                      : INFINITY;
     return PELT_OK;
 }
 
