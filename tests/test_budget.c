@@ -21,18 +21,22 @@ typedef struct subject {
     double size; /* diameter */
 } subject;
 
-static void begin(subject *s, uint32_t threads) {
+static void begin_frames(subject *s, uint32_t threads, uint32_t frames) {
     *s = (subject){.bones = pelt_decompose_desc_default(), .desc = pelt_budget_desc_default()};
     s->context = test_begin(&s->test, threads);
     test_folder(s->folder);
     snprintf(s->path, sizeof s->path, "%s/out.glb", s->folder);
-    scene_desc desc = {.vertex_count = 250, .frame_count = 10, .seed = 5};
+    scene_desc desc = {.vertex_count = 250, .frame_count = frames, .seed = 5};
     test_ok(&s->test, scene_find("cloth")->make(s->context, &desc, &s->model));
     pelt_difference still;
     test_ok(&s->test, pelt_compare_clips(s->context, s->model->clips, s->model->clips, NULL, &still, NULL));
     s->size = 2 * still.ball.radius;
     s->bones.iterations = 5;
     s->desc.bones = 32;
+}
+
+static void begin(subject *s, uint32_t threads) {
+    begin_frames(s, threads, 10);
 }
 
 static void end(subject *s) {
@@ -173,7 +177,7 @@ static void check_tree(uint32_t transforms) {
     pelt_model *solution, *rounded;
     px_tight clips, fit;
     size_t depths[12] = {0}, deepest = 0;
-    begin(&s, 2);
+    begin_frames(&s, 2, 60); /* keys that pay for lists of children */
     s.bones.bones = 12;
     s.bones.transforms = transforms;
     s.bones.key_tolerance = 0;
@@ -197,7 +201,7 @@ static void check_tree(uint32_t transforms) {
         depths[j]++;
         deepest = depths[j] > deepest ? depths[j] : deepest;
     }
-    assert_true(deepest > 2);
+    assert_true(deepest > 1);
     px_precision precision = {.bits = {8, 8, 8, 8, 6, 7, 8}};
     precision.bits[PX_PRECISION_TRANSLATIONS] = 10;
     precision.bits[PX_PRECISION_ROTATIONS] = 6;
