@@ -215,7 +215,7 @@ typedef enum linear_kind {
 INLINE void linear_step(const pelt_skin_job *job, const uint32_t *places, size_t i, size_t influences, linear_kind kind,
                         lanes moved[3]) {
     lanes m[12], v[4], out[4];
-    if (kind == LINEAR_NORMALS)
+    if (kind != LINEAR_ACCURATE)
         blend_matrices(job->palette, places, job->weights + i * influences, influences, m);
     else
         blend_any(job->palette, places, job->weights + i * influences, influences, m);
