@@ -18,6 +18,11 @@
 #define STRIDE_LEAST    3u     /* below, a sample saves too little time */
 #define VERTEX_PASSES   2      /* with the transforms of the sample; more change the error by less than 1 % */
 #define BLOCK_VERTICES  1024u
+#define STARTS_PER_BONE 55u /* vertices for each bone by which starts are compared: with 160 as good, but slower */
+
+size_t px_coarse_starts_stride(const px_fit *fit) {
+    return px_max_size(fit->total_count / (STARTS_PER_BONE * (size_t)fit->bone_target), 1);
+}
 
 size_t px_coarse_stride(const px_fit *fit) {
     size_t least = SAMPLE_PER_BONE * (size_t)fit->bone_target;
@@ -28,8 +33,8 @@ size_t px_coarse_stride(const px_fit *fit) {
 /* ---- Sample ----------------------------------------------------------------------------------------------- */
 
 /* Copies elements [sample vertex][width] from those of `whole` that this process has, and gets the others. */
-static pelt_result take(const px_fit *whole, const double *all, size_t width, double *out) {
-    size_t stride = px_coarse_stride(whole), count = whole->total_count / stride;
+static pelt_result take(const px_fit *whole, size_t stride, const double *all, size_t width, double *out) {
+    size_t count = whole->total_count / stride;
     memset(out, 0, count * width * sizeof *out);
     for (size_t n = 0; n < count; n++) {
         size_t i = px_sample_place(n * stride, stride);
@@ -40,14 +45,14 @@ static pelt_result take(const px_fit *whole, const double *all, size_t width, do
 }
 
 /* The same for coordinates, a column at a time: groups add doubles. */
-static pelt_result take_coords(const px_fit *whole, float *out) {
-    size_t d = whole->dimension, N = whole->vertex_count, count = whole->total_count / px_coarse_stride(whole);
+static pelt_result take_coords(const px_fit *whole, size_t stride, float *out) {
+    size_t d = whole->dimension, N = whole->vertex_count, count = whole->total_count / stride;
     double *column = PX_ALLOC(whole->context, double, N), *taken = PX_ALLOC(whole->context, double, count);
     pelt_result result = column && taken ? PELT_OK : PELT_ERROR_MEMORY;
     for (size_t e = 0; result == PELT_OK && e < d; e++) {
         for (size_t i = 0; i < N; i++)
             column[i] = (double)whole->coords[i * d + e];
-        result = take(whole, column, 1, taken);
+        result = take(whole, stride, column, 1, taken);
         for (size_t n = 0; result == PELT_OK && n < count; n++)
             out[n * d + e] = (float)taken[n];
     }
@@ -56,8 +61,8 @@ static pelt_result take_coords(const px_fit *whole, float *out) {
     return result;
 }
 
-pelt_result px_coarse_make(const px_fit *whole, px_arena *arena, px_fit *sample, px_fit_state *spare) {
-    size_t count = whole->total_count / px_coarse_stride(whole);
+pelt_result px_coarse_make(const px_fit *whole, size_t stride, px_arena *arena, px_fit *sample, px_fit_state *spare) {
+    size_t count = whole->total_count / stride;
     *sample = *whole;
     sample->arena = arena;
     px_fit_divide(sample, (uint32_t)count, false);
@@ -70,9 +75,9 @@ pelt_result px_coarse_make(const px_fit *whole, px_arena *arena, px_fit *sample,
     sample->norms = PX_NEW(arena, double, count);
     if (!home || !sample->coords || !sample->norms)
         return PELT_ERROR_MEMORY;
-    PX_TRY(take_coords(whole, sample->coords));
-    PX_TRY(take(whole, whole->norms, 1, sample->norms));
-    PX_TRY(take(whole, whole->now.rest, 3, home));
+    PX_TRY(take_coords(whole, stride, sample->coords));
+    PX_TRY(take(whole, stride, whole->norms, 1, sample->norms));
+    PX_TRY(take(whole, stride, whole->now.rest, 3, home));
     memcpy(sample->now.rest, home, 3 * count * sizeof *home);
     sample->home = whole->home ? home : NULL;
     return PELT_OK;
@@ -165,12 +170,12 @@ static pelt_result start_some(void *user, size_t first, size_t count, size_t blo
     return PELT_OK;
 }
 
-static pelt_result start_vertices(const px_fit *sample, px_fit *whole) {
+static pelt_result start_vertices(const px_fit *sample, size_t stride, px_fit *whole) {
     pelt_context *context = whole->context;
     size_t count = sample->vertex_count;
     double *home = PX_ALLOC(context, double, 3 * count);
     nearest near = {sample, whole, home, PX_ALLOC(context, place, count), 0};
-    pelt_result result = home && near.places ? take(whole, whole->now.rest, 3, home) : PELT_ERROR_MEMORY;
+    pelt_result result = home && near.places ? take(whole, stride, whole->now.rest, 3, home) : PELT_ERROR_MEMORY;
     if (result == PELT_OK) {
         near.axis = largest_axis(home, count);
         for (size_t n = 0; n < count; n++)
@@ -183,17 +188,21 @@ static pelt_result start_vertices(const px_fit *sample, px_fit *whole) {
     return result;
 }
 
-pelt_result px_coarse_end(const px_fit *sample, px_fit *whole) {
+void px_coarse_transforms(const px_fit *sample, px_fit *whole) {
     size_t n = 4 * (size_t)sample->bone_count;
     whole->bone_count = sample->bone_count;
-    whole->rest_pull = sample->rest_pull;
-    whole->rest_most = sample->rest_most;
     memcpy(whole->now.reduced, sample->now.reduced, n * whole->dimension * sizeof *whole->now.reduced);
     if (whole->now.full)
         memcpy(whole->now.full, sample->now.full, n * whole->row_count * sizeof *whole->now.full);
     if (whole->now.axes)
         memcpy(whole->now.axes, sample->now.axes, 9 * (size_t)sample->bone_count * sizeof *whole->now.axes);
-    PX_TRY(start_vertices(sample, whole));
+}
+
+pelt_result px_coarse_end(const px_fit *sample, size_t stride, px_fit *whole) {
+    whole->rest_pull = sample->rest_pull;
+    whole->rest_most = sample->rest_most;
+    px_coarse_transforms(sample, whole);
+    PX_TRY(start_vertices(sample, stride, whole));
     px_fit_gram(whole);
     for (int pass = 0; pass < VERTEX_PASSES; pass++)
         PX_TRY(px_fit_vertices(whole, true));

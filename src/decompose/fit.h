@@ -122,6 +122,8 @@ pelt_result px_fit_measure(px_fit *fit);
  * stiffness: bone_pull meanwhile, for affine bones. */
 struct px_shells;
 pelt_result px_fit_seed(px_fit *fit, const struct px_shells *shells, uint32_t count, double stiffness);
+/* Clusters from the current transforms. */
+pelt_result px_fit_seed_again(px_fit *fit, double stiffness);
 #define PX_FREE_BONES 1e-6 /* the least stiffness: fixes flat clusters along their normal and nothing else */
 /* Assigns to each vertex the single bone with the smallest residual. Needs the current H. */
 pelt_result px_fit_assign(px_fit *fit);

@@ -234,3 +234,17 @@ pelt_result px_fit_seed(px_fit *fit, const px_shells *shells, uint32_t count, do
     px_free(fit->context, c.worst);
     return result;
 }
+
+pelt_result px_fit_seed_again(px_fit *fit, double stiffness) {
+    size_t K = fit->influence_count;
+    for (size_t i = 0; i < fit->vertex_count; i++) {
+        fit->now.weights[i * K] = 1;
+        fit->now.counts[i] = 1;
+    }
+    px_fit_gram(fit);
+    PX_TRY(px_fit_assign(fit));
+    fit->bone_pull = stiffness;
+    pelt_result result = lloyd(fit, ROUNDS);
+    fit->bone_pull = 0;
+    return result;
+}
