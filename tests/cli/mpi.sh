@@ -80,8 +80,7 @@ run 0 decompose -q flag.obj flag.pc2 -o one.glb $steps
 rm -f many.glb
 mpirun --oversubscribe -n 3 "$PELT" decompose -q flag.obj flag.pc2 -o many.glb $steps --threads 1 --checkpoint state --checkpoint-every 2 >log/out 2>log/err &
 started=$!
-while kill -0 "$started" 2>/dev/null && [ ! -e state ]; do sleep 0.02; done
-sleep 0.5
+while kill -0 "$started" 2>/dev/null && [ ! -e state ]; do sleep 0.02; done # longer, and it may have ended
 pkill -9 -P "$started"
 wait "$started" 2>/dev/null
 [ -e state ] || fail "no state"
