@@ -10,9 +10,10 @@
 #include <math.h>
 
 /* Least determinant of a parent, relative to that of a uniform scale of the same norm: keys are divided by it. */
-#define FLAT       0.03
-#define MIN_GAIN   0.97 /* a parent other than the root must make keys cheaper by this factor … */
-#define CHILD_BITS 128  /* … and by its list of children in the file */
+#define FLAT     0.03
+#define MIN_GAIN 0.97 /* a parent other than the root must make keys cheaper by this factor … */
+#define CHILD_BITS                                                                                                     \
+    12 /* … and by this, for its list of children: more keep bones of longer clips apart, too, which costs more */
 
 typedef struct joining {
     const px_tight *r;
