@@ -362,9 +362,9 @@ static double written_error(test_context *test, pelt_model *model) {
     return difference.error_rms;
 }
 
-/* Resampling a motion on frames loses nothing; between frames bones deviate little more than rigid bones must; removing
- * keys costs no more than allowed. */
-static void check_input(const char *name, const char *mesh, uint32_t bones) {
+/* Resampling a motion on frames loses nothing; between frames affine bones deviate at most `arcs` times as far as rigid bones
+ * must; removing keys costs no more than allowed. */
+static void check_input(const char *name, const char *mesh, uint32_t bones, double arcs) {
     static const char *const kinds[] = {"affine", "trs", "rigid"};
     halfway found[3] = {{0, 0}};
     for (uint32_t kind = 0; kind < 3; kind++) {
@@ -395,14 +395,14 @@ static void check_input(const char *name, const char *mesh, uint32_t bones) {
         assert_true(errors[1] <= 1.012 * errors[0] + 2e-3);
         assert_true(found[kind].sampled < 1e-5);
     }
-    assert_true(found[0].line < 1.5 * found[2].line + 2e-3);
+    assert_true(found[0].line < arcs * found[2].line + 2e-3);
 }
 
 static void scenes_between_frames(void **state) {
     (void)state;
-    check_input("creature", NULL, 12);
-    check_input("cloth", NULL, 12);
-    check_input("softbody", NULL, 12);
+    check_input("creature", NULL, 12, 1.5);
+    check_input("cloth", NULL, 12, 3); /* with 6, 8 … 24 bones 1.1 to 2.7 times */
+    check_input("softbody", NULL, 12, 1.5);
 }
 
 static void animations_between_frames(void **state) {
@@ -411,11 +411,11 @@ static void animations_between_frames(void **state) {
     test_data(horse, "bench/horse-gallop.obj");
     test_data(cow, "bench/elastic-cow.obj");
     test_data(samba, "bench/samba.obj");
-    check_input("horse-gallop", horse, 20);
+    check_input("horse-gallop", horse, 20, 1.5);
     if (!test_all()) /* the others with `make test-all`: they take three times as long */
         return;
-    check_input("elastic-cow", cow, 18);
-    check_input("samba", samba, 20);
+    check_input("elastic-cow", cow, 18, 1.5);
+    check_input("samba", samba, 20, 1.5);
 }
 
 int main(void) {

@@ -12,17 +12,17 @@ typedef struct row {
 } row;
 
 static const row rows[] = {
-    {"cloth", 16, PELT_TRANSFORMS_AFFINE, 1.6461},
+    {"cloth", 16, PELT_TRANSFORMS_AFFINE, 1.7500},
     {"cloth", 16, PELT_TRANSFORMS_TRS, 1.9356},
     {"cloth", 16, PELT_TRANSFORMS_RIGID, 2.7566},
-    {"softbody", 6, PELT_TRANSFORMS_AFFINE, 0.6417},
+    {"softbody", 6, PELT_TRANSFORMS_AFFINE, 0.6676},
     {"softbody", 6, PELT_TRANSFORMS_TRS, 0.7905},
     {"softbody", 6, PELT_TRANSFORMS_RIGID, 0.9901},
-    {"creature", 16, PELT_TRANSFORMS_AFFINE, 0.4848},
+    {"creature", 16, PELT_TRANSFORMS_AFFINE, 0.5137},
     {"creature", 16, PELT_TRANSFORMS_TRS, 0.6322},
     {"creature", 16, PELT_TRANSFORMS_RIGID, 0.7605},
-    {"production", 20, PELT_TRANSFORMS_AFFINE, 0.1054},
-    {"troll", 16, PELT_TRANSFORMS_AFFINE, 0.2507}, /* 0.36 from free bones alone */
+    {"production", 20, PELT_TRANSFORMS_AFFINE, 0.1187},
+    {"troll", 16, PELT_TRANSFORMS_AFFINE, 0.2615}, /* 0.36 from free bones alone */
     {"cloth", 16, PELT_TRANSFORMS_SIMILARITY, 2.6033},
     {"softbody", 6, PELT_TRANSFORMS_SIMILARITY, 0.8382},
     {"creature", 16, PELT_TRANSFORMS_SIMILARITY, 0.7422},

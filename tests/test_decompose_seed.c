@@ -63,40 +63,50 @@ static void regions(void **state) {
     }
 }
 
-/* A large mesh is solved on a sample first: all vertices start near the end, and the error is that of a mesh of the same shape with
- * fewer vertices, which is solved as a whole. */
-static void large_meshes_are_sampled(void **state) {
+/* A large mesh is solved on a sample first, and a smaller one with affine bones on half of its vertices: all vertices start near the
+ * end and need a twelfth of the iterations. The error is that of a mesh of the same shape with other samples, or with none. */
+static void meshes_are_sampled(void **state) {
     (void)state;
-    static const pelt_transforms kinds[] = {PELT_TRANSFORMS_AFFINE, PELT_TRANSFORMS_RIGID};
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    static const uint32_t counts[] = {8000, 50000};
+    static const struct {
+        pelt_transforms kind;
+        bool sampled[2];
+    } cases[] = {{PELT_TRANSFORMS_AFFINE, {true, true}}, {PELT_TRANSFORMS_RIGID, {false, true}}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         double ends[2];
-        float starts[2];
         for (size_t n = 0; n < 2; n++) {
             test_context test;
             test_begin(&test, 2);
-            pelt_model *model = make_scene(&test, "cloth", n == 0 ? 8000 : 50000, 5);
+            pelt_model *model = make_scene(&test, "cloth", counts[n], 5);
             pelt_decompose_desc desc = pelt_decompose_desc_default();
             pelt_decompose_report report;
             desc.bones = 4;
-            desc.transforms = kinds[k];
-            desc.iterations = 20;
+            desc.transforms = cases[c].kind;
+            desc.iterations = 24;
             test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
-            starts[n] = report.iteration_errors[0];
+            double start = (double)report.iteration_errors[0];
             ends[n] = (double)report.iteration_errors[report.iteration_count - 1];
+            assert_true((report.iteration_count == 2) == cases[c].sampled[n]);
+            assert_true((start < 1.2 * ends[n]) == cases[c].sampled[n]);
             pelt_model_destroy(model);
             test_end(&test);
         }
-        assert_true((double)starts[0] > 1.5 * ends[0]);
-        assert_true((double)starts[1] < 1.2 * ends[1]);
         assert_true(ends[1] < 1.05 * ends[0]);
     }
 }
 
-static void samples_need_large_meshes(void **state) {
+static size_t stride(const px_bone_kind *kind, uint32_t bones, uint32_t vertices) {
+    return px_coarse_stride(&(px_fit){.kind = kind, .bone_target = bones, .total_count = vertices});
+}
+
+static void samples_need_enough_vertices(void **state) {
     (void)state;
-    assert_int_equal(px_coarse_stride(&(px_fit){.bone_target = 30, .total_count = 3 * 16384 - 1}), 1);
-    assert_int_equal(px_coarse_stride(&(px_fit){.bone_target = 30, .total_count = 200000}), 12);
-    assert_int_equal(px_coarse_stride(&(px_fit){.bone_target = 100, .total_count = 200000}), 3);
+    assert_int_equal(stride(&px_bone_affine, 30, 4799), 1);
+    assert_int_equal(stride(&px_bone_affine, 30, 4800), 2);
+    assert_int_equal(stride(&px_bone_affine, 30, 3 * 16384 - 1), 2);
+    assert_int_equal(stride(&px_bone_rigid, 30, 3 * 16384 - 1), 1);
+    assert_int_equal(stride(&px_bone_rigid, 30, 200000), 12);
+    assert_int_equal(stride(&px_bone_affine, 100, 200000), 3);
 }
 
 #define COLUMNS 40u
@@ -595,8 +605,8 @@ static void stepping(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(regions),
-        test_long(large_meshes_are_sampled),
-        cmocka_unit_test(samples_need_large_meshes),
+        test_long(meshes_are_sampled),
+        cmocka_unit_test(samples_need_enough_vertices),
         cmocka_unit_test(regions_of_little),
         cmocka_unit_test(regions_follow_motion),
         test_long(by_error),

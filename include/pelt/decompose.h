@@ -54,7 +54,8 @@ typedef enum pelt_seed_method {
 typedef enum pelt_effort {
     PELT_EFFORT_FAST,    /* a third of `iterations` */
     PELT_EFFORT_DEFAULT, /* `iterations` */
-    PELT_EFFORT_BEST     /* eight times `iterations`, a hundredth of `tolerance`, more starts and exchanges of bones */
+    PELT_EFFORT_BEST /* twice `iterations` (eight times with other than affine bones), a hundredth of `tolerance`, more starts and
+                          * exchanges of bones: up to ten times the time */
 } pelt_effort;
 
 typedef struct pelt_decompose_desc {

@@ -158,7 +158,8 @@ void px_blocks_reduce(px_fit *fit) {
 
 #define PULL         1e-10 /* relative to the size of C: far above rounding, too small to be visible */
 #define NEWTON_STEPS 6
-#define SMALL_TURN   1e-7 /* radians; Newton converges quadratically, so the step that finds it is the last */
+#define SMALL_TURN                                                                                                     \
+    1e-4 /* radians; Newton converges quadratically: the step that finds it is the last and leaves 1e-8 */
 
 static void multiply_transposed(const double a[9], const double b[9], double out[9]) {
     for (int r = 0; r < 3; r++)

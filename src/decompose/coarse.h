@@ -1,8 +1,10 @@
-/* Solves large meshes on a sample of their vertices first. See coarse.c. */
+/* Solves meshes on a sample of their vertices first. See coarse.c. */
 #ifndef PELT_DECOMPOSE_COARSE_H
 #define PELT_DECOMPOSE_COARSE_H
 
 #include "decompose/fit.h"
+
+#define PX_STRIDE_LARGE 3u /* that of large meshes, at least */
 
 /* Vertices per vertex of a sample that is solved first; 1: the mesh is too small for that. */
 size_t px_coarse_stride(const px_fit *fit);

@@ -33,9 +33,9 @@ typedef struct px_decompose_method {
 PX_DECOMPOSE_METHODS(PX_METHOD_DECLARE)
 #undef PX_METHOD_DECLARE
 
-/* Factors of the settings for effort best. */
-#define PX_BEST_ITERATIONS 8u
-#define PX_BEST_TOLERANCE  0.01
+/* Factors of the settings for effort best. Quasi-Newton steps of affine bones need fewer iterations. */
+#define PX_BEST_ITERATIONS(kind) ((kind)->unconstrained ? 2u : 8u)
+#define PX_BEST_TOLERANCE        0.01
 
 struct pelt_decompose_cache {
     pelt_context *context;

@@ -65,7 +65,7 @@ export interface DecomposeOptions {
     influences?: number;
     /** matrices of a bone: any; rotation and scale along fixed axes; rotation; rotation and one scale; default affine. */
     transforms?: "affine" | "trs" | "rigid" | "similarity";
-    /** fast: a third of the iterations; best: up to eight times as many, and more bones are exchanged; default default. */
+    /** fast: a third of the iterations; best: more starts, iterations and exchanges of bones, in up to ten times the time; default default. */
     effort?: "fast" | "default" | "best";
     /** iterations at most; 0: the initial segmentation, one bone per vertex, 0 to 100000; default 100. */
     iterations?: number;
