@@ -1,6 +1,8 @@
 /* The versions of the passes over vertices for different machines give the same bits. */
 #include "support.h"
 
+#include <math.h>
+
 #if !defined(__x86_64__) /* a second version, with vectors twice as long, where the library has one only */
 #include "core/core.h"
 #include "decompose/fit.h"
@@ -50,7 +52,7 @@ static void versions_agree(void **state) {
     if (v.count == 1)
         skip();
     for (uint32_t influences = 1; influences <= 8; influences += influences == 1 ? 3 : 4)
-        for (int search = 0; search < 2; search++) {
+        for (int search = 0; search < 3; search++) { /* 2: of more sets of bones */
             test_context test;
             test_begin(&test, 1);
             pelt_model *model;
@@ -82,7 +84,8 @@ static void versions_agree(void **state) {
                 px_moment_pass moment = {fit, influences_of, firsts,
                                          1 + px_block_count(fit->dimension, PX_MOMENT_COLUMNS)};
                 test_ok(&test, px_parallel(test.context, NULL, P * moment.parts, 1, v.moments[version], &moment));
-                px_vertex_pass vertex = {fit, .rest = true, .joint = true, .all = search, .turn = 1};
+                px_vertex_pass vertex = {fit, .rest = true, .joint = true, .all = search > 0, .turn = 1};
+                vertex.wide_from = search == 2 ? 0 : INFINITY;
                 test_ok(&test, px_parallel(test.context, NULL, N, px_fit_block(fit), v.vertices[version], &vertex));
                 if (version == 0) {
                     memcpy(moments, fit->scatter, n * n * sizeof *moments);
@@ -103,7 +106,45 @@ static void versions_agree(void **state) {
         }
 }
 
+/* A wide search changes only vertices with large residuals, each for the better, and at least a tenth of those. */
+static void wide_search_lowers_large_residuals(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model;
+    test_ok(&test, scene_find("cloth")->make(test.context, &(scene_desc){400, 40, 1}, &model));
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.bones = 9;
+    pelt_decomposer *d;
+    test_ok(&test, pelt_decomposer_create(test.context, model, &desc, &d));
+    px_fit *fit = &d->fit;
+    size_t N = fit->vertex_count, large = 0, lower = 0;
+    double *plain = PX_NEW(fit->arena, double, N), *before = PX_NEW(fit->arena, double, N);
+    assert_true(plain && before);
+    px_fit_gram(fit);
+    test_ok(&test, px_fit_measure(fit));
+    double mean = fit->now.objective / (double)N;
+    memcpy(before, fit->residuals, N * sizeof *before);
+    px_fit_state_copy(fit, &fit->now, &fit->before);
+    test_ok(&test, px_fit_vertices(fit, true));
+    memcpy(plain, fit->residuals, N * sizeof *plain);
+    px_fit_state_copy(fit, &fit->before, &fit->now);
+    memcpy(fit->residuals, before, N * sizeof *before);
+    test_ok(&test, px_fit_vertices_wide(fit));
+    for (size_t i = 0; i < N; i++) {
+        bool is_large = before[i] >= 2 * mean;
+        large += is_large;
+        lower += fit->residuals[i] < 0.999 * plain[i];
+        assert_true(is_large ? fit->residuals[i] <= plain[i] : fit->residuals[i] == plain[i]);
+    }
+    assert_true(lower > 0 && lower >= large / 10);
+    pelt_decomposer_destroy(d);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(versions_agree)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(versions_agree),
+                                       cmocka_unit_test(wide_search_lowers_large_residuals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ typedef struct px_fit {
     double rest_most;   /* its upper bound, set where a stronger one would stop the iterations; 0: none */
     bool rest_firm;     /* a strong penalty on rest positions: the last iterations of thin surfaces */
     double bone_pull;   /* weight of the penalty on affine bones, relative to size_j² (pulls.h); 0: no penalty */
-    bool wide;          /* px_fit_vertices searches more sets of bones per vertex, at twice the time or more */
+    bool wide;          /* every pass is px_fit_vertices_wide for all vertices, at twice the time or more */
     const uint8_t *lock_motions;  /* [bone] true: its transforms are constant; NULL: no bone is locked */
     const uint8_t *lock_weights;  /* [bone] true: its weights are constant; NULL: no bone is locked */
     const uint8_t *lock_vertices; /* [vertex] true: its weights are constant; NULL: no vertex is locked */
@@ -112,6 +112,8 @@ void px_fit_gram(px_fit *fit);
 /* Solves every vertex: rest position (if `rest` and not fixed_rest), bones and weights. Sets residuals and
  * now.objective. No vertex's residual (plus the penalty on its rest position) rises. */
 pelt_result px_fit_vertices(px_fit *fit, bool rest);
+/* The same with rest positions; of vertices with large residuals more sets of bones are searched. */
+pelt_result px_fit_vertices_wide(px_fit *fit);
 /* The same in iteration `turn` of a series. Vertices whose bones did not change lately keep them in most iterations,
  * which takes a fraction of the time. */
 pelt_result px_fit_vertices_due(px_fit *fit, uint32_t turn);

@@ -267,6 +267,8 @@ static pelt_result step(pelt_decomposer *d) {
 static pelt_result settle(pelt_decomposer *d) {
     bool firms = !d->given.rig, unconstrained = d->fit.kind->unconstrained;
     double wrong = 0;
+    if (firms)
+        PX_TRY(px_solver_search_wide(&d->solver));
     if (firms && unconstrained && !d->desc.free_bones && d->desc.error == 0)
         PX_TRY(px_turn_wrong(&d->fit, &d->model->mesh, &d->plan.classes, &wrong));
     bool thin = wrong > THIN_WRONG;

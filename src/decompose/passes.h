@@ -26,6 +26,7 @@ typedef struct px_vertex_pass {
     bool measure; /* nothing changes */
     bool all;     /* search for better bones of all vertices, not only of those that are due in iteration `turn` */
     uint32_t turn;
+    double wide_from; /* squared residual from which more sets of bones are searched */
 } px_vertex_pass;
 
 /* px_block_fn: a block of vertices of the px_vertex_pass `user`. */

@@ -121,6 +121,14 @@ pelt_result px_solver_step_published(px_solver *solver) {
     return px_fit_vertices(fit, true);
 }
 
+pelt_result px_solver_search_wide(px_solver *solver) {
+    px_fit_gram(solver->fit); /* H and residuals of the current state: the last step may have been rejected */
+    PX_TRY(px_fit_measure(solver->fit));
+    PX_TRY(px_fit_vertices_wide(solver->fit));
+    px_solver_restart(solver);
+    return px_solver_step(solver);
+}
+
 /* ---- Well-conditioned bones -------------------------------------------------------------------------------- */
 
 #define FIRM_STEPS 12

@@ -21,6 +21,8 @@ void px_solver_start(px_solver *solver);
 pelt_result px_solver_step(px_solver *solver);
 /* One iteration as in FESAM §4: transforms, rest positions, weights. The objective may rise. */
 pelt_result px_solver_step_published(px_solver *solver);
+/* px_fit_vertices_wide, then an iteration. */
+pelt_result px_solver_search_wide(px_solver *solver);
 /* Once, after the last iteration: for affine bones, penalises the distance to the nearest rotation in directions that
  * the data hardly determines. The RMS error rises by 1.5 % at most. Other bone kinds get a few plain iterations. */
 pelt_result px_solver_firm(px_solver *solver);

@@ -5,7 +5,7 @@
  * other kinds, which take longer steps with it and end in worse minima, in turns. Then, where the pass searches
  * for bones, the weights minimise wᵀGw − 2bᵀw on the simplex, with G_jl = (v, 1)ᵀ H_jl (v, 1) and b_j = (v, 1)ᵀ Y_j:
  * exactly for the current bones; then bones are added while that lowers the error and fewer than K are in use,
- * and at most one is exchanged (WIDE_EXCHANGES with fit->wide). A change is kept only if it lowers the vertex's error,
+ * and at most one is exchanged (WIDE_EXCHANGES of a wide search). A change is kept only if it lowers the vertex's error,
  * so the error never rises (FESAM picks the K nearest columns afresh, which can raise it).
  *
  * A pass without a search needs few columns of Y: a fraction of the time.
@@ -28,7 +28,7 @@
  * achieves part of the prediction; exchanging bones seldom does. */
 #define WORTH_ADDING     1e-4
 #define WORTH_EXCHANGING 1e-2
-#define WORTH_SEEKING    1e-6 /* with fit->wide */
+#define WORTH_SEEKING    1e-6 /* of a wide search */
 
 /* Scratch for one vertex, reused for all vertices of a block. */
 typedef struct worker {
@@ -46,6 +46,7 @@ typedef struct worker {
     size_t count;
     size_t limit;     /* largest count */
     bool keeps_bones; /* only the weights change, not the set of bones: fit->published */
+    bool wide;        /* searches more sets of bones */
     double norm;      /* ‖a_i‖² */
     uint16_t held_bones[PX_SIMPLEX_MAX];
     double held_weights[PX_SIMPLEX_MAX];
@@ -294,12 +295,12 @@ static void restore_set(worker *w, const uint16_t *bones, const double *weights,
 /* Optimises weights and, unless keeps_bones, the active set. Returns wᵀGw − 2bᵀw. */
 static double solve_weights(worker *w) {
     double value = solve_set(w);
-    for (int exchanges = w->fit->wide ? WIDE_EXCHANGES : 1;;) {
+    for (int exchanges = w->wide ? WIDE_EXCHANGES : 1;;) {
         drop_zeros(w);
         if (w->keeps_bones)
             return value;
         double promise = w->count == w->limit ? WORTH_EXCHANGING : WORTH_ADDING;
-        promise = w->fit->wide ? WORTH_SEEKING : promise;
+        promise = w->wide ? WORTH_SEEKING : promise;
         uint32_t j = best_bone(w, promise * (w->norm + value) + 1e-14 * w->norm);
         if (j == PELT_NONE || (w->count == w->limit && exchanges == 0))
             return value;
@@ -493,7 +494,7 @@ static double vertex_weights(worker *w, uint32_t i, const double *y) {
             add_member(w, s->bones[i * K + a], s->weights[i * K + a] / share);
     if (fit->published)
         take_nearest(w);
-    double value = fit->wide && w->limit > 1 ? solve_wide(w) : solve_weights(w);
+    double value = w->wide && w->limit > 1 ? solve_wide(w) : solve_weights(w);
     store_vertex(w, i, share);
     return offset + share * share * value;
 }
@@ -621,6 +622,7 @@ pelt_result VERTEX_BLOCK(void *user, size_t first, size_t count, size_t block) {
             uint16_t bones[PX_SIMPLEX_MAX];
             size_t old = fit->now.counts[i];
             memcpy(bones, fit->now.bones + i * K, K * sizeof *bones);
+            w.wide = fit->wide || fit->residuals[i] >= p->wide_from;
             for (int turn = 0; p->rest && !together && turn < (fit->published ? 1 : TURNS); turn++) {
                 if (turn > 0) {
                     w.keeps_bones = true;

@@ -8,7 +8,7 @@ if ! posix; then
 fi
 
 "$PELT_SCENES" cloth -o flag.obj --vertices 5000 --frames 8
-settings='-b 10 --iterations 26 --tolerance 0 --threads 1'
+settings='-b 10 --transforms rigid --iterations 26 --tolerance 0 --threads 1'
 run 0 decompose -q flag.obj flag.pc2 -o one.glb $settings
 save='--checkpoint state --checkpoint-every 1'
 

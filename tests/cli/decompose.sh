@@ -159,11 +159,11 @@ err "--free-bones means nothing"
 # Budgets: limits are kept by the file itself, and the report has what was tried.
 "$PELT_SCENES" cloth -o budget.obj --vertices 300 --frames 10 >/dev/null || fail "no scene"
 if compression; then # sizes are those of compressed files
-    run 0 decompose budget.obj budget.pc2 -o budget.glb --iterations 6 --max-error 4% --json budget.json
+    run 0 decompose budget.obj budget.pc2 -o budget.glb --iterations 6 --max-error 2% --json budget.json
     out "chosen"
-    json budget.json "r.budget.met && r.result.error_max <= 0.04 && r.budget.trials.length > 2 && r.result.bytes_out === $(wc -c <budget.glb)"
-    run 0 decompose budget.obj budget.pc2 -o smallest.glb --iterations 6 --max-error 4% --smallest --json smallest.json
-    json smallest.json "r.budget.met && r.result.error_max <= 0.04 && r.result.bytes_out < $(wc -c <budget.glb)"
+    json budget.json "r.budget.met && r.result.error_max <= 0.02 && r.budget.trials.length > 2 && r.result.bytes_out === $(wc -c <budget.glb)"
+    run 0 decompose budget.obj budget.pc2 -o smallest.glb --iterations 6 --max-error 2% --smallest --json smallest.json
+    json smallest.json "r.budget.met && r.result.error_max <= 0.02 && r.result.bytes_out < $(wc -c <budget.glb)"
     run 0 decompose budget.obj budget.pc2 -o budget.glb --iterations 6 --budget 'bones 6, influences 2, morphs 1, bytes 9K' --json budget.json
     json budget.json 'r.budget.met && r.result.bytes_out <= 9 * 1024 && r.result.bones <= 6 && r.result.influences <= 2 && r.budget.morphs <= 1'
     run 4 decompose budget.obj budget.pc2 -o budget.glb --iterations 2 --budget 'bones 2, bytes 1K'
