@@ -32,9 +32,9 @@ kill_when_new state.reduced # before or in the seeds
 [ -e state.reduced ] || fail "no state of the reduction"
 for turn in 1 2 3 4 5; do # iterations, and the exchange of bones after the tenth
     kill_when_new state
+    [ -e state ] || fail "no state"
+    [ $turn -gt 1 ] || cp state kept # an early state: others must follow it below
 done
-[ -e state ] || fail "no state"
-cp state kept
 cp state.reduced kept.reduced
 echo rest of a killed process >state.new
 run 0 decompose -q flag.obj flag.pc2 -o two.glb $settings $save
