@@ -11,9 +11,10 @@ static void retarget(pelt_context *context, pelt_model *model) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char border[] = "%%\n";
-    const uint8_t *found = memmem(data, size, border, strlen(border)), *end = data + size;
-    size_t first = found ? (size_t)(found - data) : size;
-    const uint8_t *rest = found ? found + strlen(border) : end;
+    size_t length = strlen(border), first = 0;
+    while (first < size && (size - first < length || memcmp(data + first, border, length) != 0))
+        first++;
+    const uint8_t *end = data + size, *rest = first < size ? data + first + length : end;
     uint32_t choice = fuzz_choice(data, size);
     pelt_load_desc desc = fuzz_load_desc(choice);
     pelt_context *context = fuzz_context();
