@@ -32,7 +32,7 @@ foreach(script ${CLI_TESTS})
 endforeach()
 # What `make test` runs under the address sanitizer: programs that read broken or unusual input, and all formats. The others are left to
 # `make test-all`.
-set(INPUT_TESTS alembic convert draco hostile idle_options info interrupt join mocap no_page output paths settings usage)
+set(INPUT_TESTS alembic convert draco hostile hostile_inputs idle_options info interrupt join mocap no_page output paths settings usage)
 list(TRANSFORM INPUT_TESTS PREPEND cli_)
 set_tests_properties(${INPUT_TESTS} PROPERTIES LABELS sanitized)
 # The longest ones begin before the others (see unit.cmake).

@@ -10,9 +10,7 @@ suites+='|wasm_'
 skips='
 cli_batch other programs are started
 cli_blender other programs are started
-cli_hostile a link in the way of a file is named by the process, whose number the program does not know
-cli_output a closed pipe is an I/O error there
-cli_page --open starts other programs
+cli_hostile a link in the way of a file is named by the process, whose number the program does not know; cli_hostile_inputs runs
 cli_interrupt there are no signals
 '
 # The npm package and its tests in node.

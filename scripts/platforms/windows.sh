@@ -9,10 +9,8 @@ wine64 test -x /usr/lib/wine/wine64
 preset=windows
 runner=("$PWD/scripts/platforms/wine")
 skips='
-cli_hostile links, pipes and limits of POSIX systems
-test_libm compares with fma() of the C library, which rounds twice in MinGW-w64
+cli_hostile links, pipes and limits of POSIX systems; cli_hostile_inputs runs
 cli_interrupt signals do not reach programs under wine
-cli_output links, limits and /dev/full of POSIX systems
 '
 # A program that waits for the end of this script: without one, wine starts its services anew for every program, which takes ten times longer
 # than most of them.

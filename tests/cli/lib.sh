@@ -35,6 +35,9 @@ missing() { [ ! -e "$1" ] || fail "$1 exists"; }
 # posix: whether signals, limits and links of this system reach the program; they do not reach a Windows program under wine.
 posix() { [ -z "${PELT_WINDOWS:-}" ]; }
 
+# node_program: whether the program runs in node, which starts no other programs, has no signals, and takes only text as names of files.
+node_program() { [ -n "${PELT_NODE:-}" ]; }
+
 # obey_permissions: from here on, those of files and folders bind pelt, also when the tests run as root. Fails where root cannot give up its
 # right: without util-linux, and under wine, whose server opens the files.
 obey_permissions() {

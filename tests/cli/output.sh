@@ -24,15 +24,17 @@ if [ -c /dev/full ]; then
 fi
 { "$PELT" info mesh.obj mesh.obj 2>log/err; echo $? >code; } | true
 case $(cat code) in 0 | 3) ;; *) fail "closed pipe: exit code $(cat code)" ;; esac
-no_err
+if posix && ! node_program; then no_err; fi # wine and node tell the program no more than "I/O error", which it says
 
 # JSON into a pipe, and into a file that is open already: both by their names in the system.
-"$PELT" info mesh.obj --json /dev/fd/1 2>log/err | cat >log/out
-out '"vertices": 4'
-echo before >log/out
-"$PELT" info mesh.obj --json /dev/fd/1 >>log/out 2>log/err || fail "--json /dev/fd/1"
-out before
-out '"vertices": 4'
+if posix && ! node_program; then
+    "$PELT" info mesh.obj --json /dev/fd/1 2>log/err | cat >log/out
+    out '"vertices": 4'
+    echo before >log/out
+    "$PELT" info mesh.obj --json /dev/fd/1 >>log/out 2>log/err || fail "--json /dev/fd/1"
+    out before
+    out '"vertices": 4'
+fi
 
 # A link stays, and the file that it points to is replaced.
 mkdir elsewhere
@@ -50,13 +52,15 @@ run 0 info mesh.obj --json link.json
 json elsewhere/r.json 'r.inputs[0].vertices === 4'
 
 # A full disk, as a limit on the size of files: the old file stays.
-cp mesh.obj kept.pc2
-strip
-(ulimit -f 2; "$PELT" bake strip.gltf -o kept.pc2 --motion slide >log/out 2>log/err)
-code=$?
-[ $code = 3 ] || fail "file size limit: exit code $code"
-same mesh.obj kept.pc2
-[ "$(ls -A | grep -c 'kept.pc2')" = 1 ] || fail "left behind"
+if posix; then
+    cp mesh.obj kept.pc2
+    strip
+    (ulimit -f 2; "$PELT" bake strip.gltf -o kept.pc2 --motion slide >log/out 2>log/err)
+    code=$?
+    [ $code = 3 ] || fail "file size limit: exit code $code"
+    same mesh.obj kept.pc2
+    [ "$(ls -A | grep -c 'kept.pc2')" = 1 ] || fail "left behind"
+fi
 
 # A folder that may not be written to.
 if obey_permissions; then
