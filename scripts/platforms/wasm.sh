@@ -12,6 +12,7 @@ cli_batch other programs are started
 cli_blender other programs are started
 cli_hostile a link in the way of a file is named by the process, whose number the program does not know; cli_hostile_inputs runs
 cli_interrupt there are no signals
+test_group its processes are threads, of which there are none
 '
 # The npm package and its tests in node.
 smoke() {
