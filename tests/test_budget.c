@@ -110,6 +110,7 @@ static void check_fit(uint32_t transforms) {
     pelt_decompose_report report;
     pelt_model *solution;
     px_tight clips, fit;
+    const int8_t *joint_bits;
     double distance;
     begin(&s, 2);
     s.bones.bones = 12;
@@ -131,16 +132,19 @@ static void check_fit(uint32_t transforms) {
     test_ok(&s.test, px_tight_polish(&fit, 5, 1e-3 * before.error_max_units)); /* out of reach: it ends early */
     assert_true(fit.expected < fit.distance);
     test_ok(&s.test, px_tight_polish(&fit, 5, before.error_max_units));
-    assert_true(fit.distance < 0.9 * before.error_max_units && fit.expected == fit.distance);
+    double first = fit.distance;
+    assert_true(first < 0.9 * before.error_max_units && fit.expected == first);
+    test_ok(&s.test, px_tight_polish(&fit, 16, before.error_max_units));
+    assert_true(fit.distance < 0.9 * first);
     test_ok(&s.test, px_tight_join(&fit, 0.1 * fit.distance));
     test_ok(&s.test, px_tight_frames(&fit));
-    test_ok(&s.test, px_tight_write(&fit, solution));
+    test_ok(&s.test, px_tight_write(&fit, solution, &joint_bits));
     test_ok(&s.test, pelt_clip_from_motion_at(s.context, solution, &solution->motions[report.motions[0]], clip->times,
                                               clip->frame_count, PELT_SKINNING_LINEAR, &played));
     test_ok(&s.test, pelt_compare_clips(s.context, clip, &played, NULL, &after, NULL));
     assert_true(fabs(after.error_max_units - fit.distance) < 1e-4 * s.size);
 
-    px_vertex_grid grid = {.exponent = (int)floor(log2(0.2 * fit.distance)), .weight_bits = 8};
+    px_vertex_grid grid = {.exponent = (int)floor(log2(0.2 * fit.distance)), .weight_bits = 10};
     grid.bound = 1.5 * fit.distance;
     test_ok(&s.test, px_tight_vertices(&fit, s.model, solution, &grid, &distance));
     assert_true(distance <= grid.bound);
@@ -169,6 +173,38 @@ static void check_fit(uint32_t transforms) {
     end(&s);
 }
 
+/* The writer rounds keys as px_tight_round did, with bits of their joint; bones take few bytes of JSON: no names, and axes only where they
+ * spare more bytes of keys. */
+static void check_written(const subject *s, const pelt_model *rounded, const px_tight *fit,
+                          const px_precision *precision) {
+    px_buffer bytes = {.context = s->context};
+    pelt_model *read;
+    pelt_save_desc save = pelt_save_desc_default();
+    save.skip_clips = true;
+    px_write write = {.context = s->context, .model = rounded, .mesh = &rounded->mesh, .desc = &save};
+    test_ok(&s->test, px_precision_write(&write, precision, &bytes));
+    test_ok(&s->test, px_precision_read(s->context, &bytes, &read));
+    const pelt_motion *made = &rounded->motions[0], *back = &read->motions[0];
+    assert_int_equal(back->track_count, made->track_count);
+    for (uint32_t t = 0; t < made->track_count; t++) {
+        const pelt_track *a = &made->tracks[t], *b = &back->tracks[t];
+        assert_true(a->path == b->path && a->key_count == b->key_count);
+        for (size_t k = 0; k < a->key_count; k++) {
+            double same = 0, opposite = 0; /* −q equals q; rounded again, another component may be left out */
+            for (size_t e = a->width * k; e < a->width * (k + 1); e++) {
+                same = fmax(same, fabs((double)a->values[e] - (double)b->values[e]));
+                opposite = fmax(opposite, fabs((double)a->values[e] + (double)b->values[e]));
+            }
+            assert_true(a->path == PELT_PATH_ROTATION ? fmin(same, opposite) < 0.02 : same == 0);
+        }
+    }
+    for (uint32_t j = 0; j < read->skin.bone_count; j++)
+        assert_string_equal(read->skeleton.names[read->skin.bone_joints[j]], "");
+    assert_true(px_load_u32(bytes.data + 12) < (fit->affine ? 13000 : 8100));
+    pelt_model_destroy(read);
+    px_buffer_free(&bytes);
+}
+
 /* Bones have parents, which come first; keys rounded coarsely move a joint by no more than the rounding of its own translation, however
  * many parents it has. */
 static void check_tree(uint32_t transforms) {
@@ -176,6 +212,7 @@ static void check_tree(uint32_t transforms) {
     pelt_decompose_report report;
     pelt_model *solution, *rounded;
     px_tight clips, fit;
+    const int8_t *joint_bits;
     size_t depths[12] = {0}, deepest = 0;
     begin_frames(&s, 2, 60); /* keys that pay for lists of children */
     s.bones.bones = 12;
@@ -189,7 +226,7 @@ static void check_tree(uint32_t transforms) {
     test_ok(&s.test, px_tight_read(&clips, arena, solution, report.motions, &fit));
     test_ok(&s.test, px_tight_join(&fit, 1e-3 * s.size));
     test_ok(&s.test, px_tight_frames(&fit));
-    test_ok(&s.test, px_tight_write(&fit, solution));
+    test_ok(&s.test, px_tight_write(&fit, solution, &joint_bits));
     test_ok(&s.test, pelt_model_validate(s.context, solution));
     assert_int_equal(fit.bone_count, 12);
     for (size_t n = 0; n < fit.bone_count; n++) {
@@ -208,8 +245,14 @@ static void check_tree(uint32_t transforms) {
     precision.bits[PX_PRECISION_SCALES] = 7;
     frexp(s.size, &precision.exponent);
     test_ok(&s.test, pelt_model_borrow(s.context, solution, &rounded));
+    int8_t own[64];
+    assert_true(solution->skeleton.joint_count <= PX_COUNT(own));
+    for (int n = 0; n < (int)PX_COUNT(own); n++)
+        own[n] = (int8_t)(n % 3 - 1);
+    precision.joint_bits = own;
     test_ok(&s.test, px_tight_round(&fit, rounded, &precision));
     test_ok(&s.test, pelt_model_validate(s.context, rounded));
+    check_written(&s, rounded, &fit, &precision);
     double step = ldexp(1, precision.exponent - 10), most = 0;
     uint32_t joints = rounded->skeleton.joint_count;
     pelt_transform *locals = calloc(joints, sizeof *locals);

@@ -12,7 +12,11 @@
 
 #include <math.h>
 
-#define K PX_TIGHT_INFLUENCES
+#define K          PX_TIGHT_INFLUENCES
+#define MAX_BITS   4.0  /* by which bits of joints differ from the median */
+#define KEY_DIGITS 10   /* binary digits of keys, about, when their bits are counted */
+#define AXES_BITS  1000 /* that axes of a bone cost: 75 bytes of JSON, 48 of a bind matrix */
+#define SLOW_TURN  0.1  /* of inner rotations between two frames, which may always be */
 
 typedef struct rig_work {
     const px_tight *r;
@@ -76,6 +80,57 @@ static void relative_matrices(const rig_work *w, size_t j) {
     }
 }
 
+/* Rounded to 2^-KEY_DIGITS, bits in which keys differ from one frame to the next. *turn: the largest difference of inner rotations. */
+static double count_bits(const px_bone_keys *keys, size_t frame_count, double *turn) {
+    const struct {
+        const float *values;
+        size_t width;
+    } rows[] = {{keys->rotations, 4}, {keys->scales, 3}, {keys->inner_rotations, 4}};
+    double bits = 0;
+    *turn = 0;
+    for (size_t t = 0; t < PX_COUNT(rows); t++)
+        for (size_t k = 1; k < frame_count; k++) {
+            double product = 1, square = 0;
+            for (size_t e = rows[t].width * k; e < rows[t].width * (k + 1); e++) {
+                double difference = (double)rows[t].values[e] - (double)rows[t].values[e - rows[t].width];
+                square += difference * difference;
+                product *= 1 + ldexp(fabs(difference), KEY_DIGITS);
+            }
+            bits += px_log2(product);
+            if (rows[t].values == keys->inner_rotations)
+                *turn = px_fmax(*turn, sqrt(square));
+        }
+    return bits;
+}
+
+/* Chooses axes of the rest pose instead of those of px_keys_frame, which cost JSON and a bind matrix, where keys do not become more expensive by
+ * as much, nor inner rotations faster. */
+static pelt_result straighten(px_arena *scratch, px_bone_path *path) {
+    static const double orders[][3] = {{2, 1, 0.5}, {2, 0.5, 1}, {1, 2, 0.5}, {1, 0.5, 2}, {0.5, 2, 1}, {0.5, 1, 2}};
+    px_bone_frame best = path->frame;
+    px_bone_keys keys;
+    double least = INFINITY, limit = 0;
+    for (size_t n = 0; n <= PX_COUNT(orders); n++) {
+        double turn;
+        if (n > 0) {
+            path->frame = plain_frame();
+            memcpy(path->frame.scales, orders[n - 1], sizeof orders[n - 1]);
+        }
+        PX_TRY(px_keys_make(scratch, path, &keys));
+        double bits = count_bits(&keys, path->frame_count, &turn);
+        if (n == 0)
+            limit = px_fmax(turn, SLOW_TURN);
+        if (n == 0 && memcmp(path->frame.axes, plain_frame().axes, sizeof best.axes) != 0)
+            bits += AXES_BITS;
+        if (turn <= limit && bits < least) {
+            least = bits;
+            best = path->frame;
+        }
+    }
+    path->frame = best;
+    return PELT_OK;
+}
+
 /* B and C of bones, for their motion relative to their parents. */
 static pelt_result choose_frames(void *user, size_t first, size_t count, size_t block) {
     (void)block;
@@ -83,10 +138,11 @@ static pelt_result choose_frames(void *user, size_t first, size_t count, size_t 
     const px_tight *r = w->r;
     size_t F = r->frame_count;
     rig_work own = *w;
-    double *poses = PX_ALLOC(r->context, double, 12 * F);
-    own.matrices = PX_ALLOC(r->context, double, 12 * F);
-    bool enough = poses && own.matrices;
-    for (size_t j = first; j < first + count && enough; j++) {
+    px_arena *scratch = px_arena_create(r->context);
+    double *poses = scratch ? PX_NEW(scratch, double, 12 * F) : NULL;
+    own.matrices = scratch ? PX_NEW(scratch, double, 12 * F) : NULL;
+    pelt_result result = poses && own.matrices ? PELT_OK : PELT_ERROR_MEMORY;
+    for (size_t j = first; j < first + count && result == PELT_OK; j++) {
         size_t q = r->parents[j];
         for (size_t k = 0; k < F; k++) {
             double parent[12];
@@ -101,10 +157,12 @@ static pelt_result choose_frames(void *user, size_t first, size_t count, size_t 
         px_bone_path path = {.kind = kind_of(r), .frame_count = (uint32_t)F, .matrices = own.matrices};
         w->frames[j] = plain_frame();
         px_keys_frame(&path, 1, &w->frames[j]);
+        path.frame = w->frames[j];
+        result = straighten(scratch, &path);
+        w->frames[j] = path.frame;
     }
-    px_free(r->context, poses);
-    px_free(r->context, own.matrices);
-    return enough ? PELT_OK : PELT_ERROR_MEMORY;
+    px_arena_destroy(scratch);
+    return result;
 }
 
 /* Rest pose and inverse bind matrices: joints rest at their pivots, turned by B. */
@@ -167,11 +225,11 @@ static pelt_result set_skeleton(const rig_work *w, pelt_model *model) {
     made.parents[0] = PELT_NONE;
     made.rest[0] = model->skeleton.rest[0];
     for (size_t n = 0; n < P; n++) {
-        size_t j = r->sequence[n], from = model->skin.bone_joints[j], to = each * (n + 1);
+        size_t j = r->sequence[n], to = each * (n + 1);
         bone_joints[j] = (uint32_t)to;
-        made.names[to] = model->skeleton.names[from];
+        made.names[to] = ""; /* names take 42 bytes a bone */
         if (r->affine) {
-            made.names[to - 1] = model->skeleton.names[from - 1];
+            made.names[to - 1] = "";
             made.parents[to] = (uint32_t)to - 1;
         }
         made.parents[to - r->affine] = r->parents[j] == PELT_NONE ? 0 : bone_joints[r->parents[j]];
@@ -191,15 +249,19 @@ static void round_to(float *values, size_t count, double step) {
 }
 
 /* Rounds keys as the writer does. */
-static void round_key(const px_precision *p, px_bone_keys *keys, size_t k) {
+static void round_rotation(const px_precision *p, size_t joint, float *rotation) {
+    int bits = px_precision_joint_bits(p, PX_PRECISION_ROTATIONS, joint);
+    if (bits <= 16)
+        px_meshopt_round_quaternion(rotation, bits);
+}
+
+static void round_key(const px_precision *p, size_t outer, size_t inner, px_bone_keys *keys, size_t k) {
     round_to(keys->translations + 3 * k, 3, ldexp(1, p->exponent - p->bits[PX_PRECISION_TRANSLATIONS]));
-    if (p->bits[PX_PRECISION_ROTATIONS] <= 16) {
-        px_meshopt_round_quaternion(keys->rotations + 4 * k, p->bits[PX_PRECISION_ROTATIONS]);
-        if (keys->inner_rotations)
-            px_meshopt_round_quaternion(keys->inner_rotations + 4 * k, p->bits[PX_PRECISION_ROTATIONS]);
-    }
+    round_rotation(p, outer, keys->rotations + 4 * k);
+    if (keys->inner_rotations)
+        round_rotation(p, inner, keys->inner_rotations + 4 * k);
     if (keys->scales)
-        round_to(keys->scales + 3 * k, 3, ldexp(1, -p->bits[PX_PRECISION_SCALES]));
+        round_to(keys->scales + 3 * k, 3, ldexp(1, -px_precision_joint_bits(p, PX_PRECISION_SCALES, outer)));
 }
 
 /* G of bone j from its key relative to its parent. */
@@ -227,7 +289,7 @@ static void compose_key(const rig_work *w, size_t j, size_t k, const px_bone_key
 }
 
 /* Keys of bone j in a clip of F frames from frame `first`, and its globals. */
-static pelt_result make_keys(const rig_work *w, px_arena *memory, size_t first, size_t F, size_t j,
+static pelt_result make_keys(const rig_work *w, px_arena *memory, size_t first, size_t F, size_t j, size_t joint,
                              px_bone_keys *keys) {
     const px_tight *r = w->r;
     size_t q = r->parents[j];
@@ -243,7 +305,7 @@ static pelt_result make_keys(const rig_work *w, px_arena *memory, size_t first, 
     for (size_t k = 0; k < F; k++) {
         double pose[12];
         if (w->precision && w->kept[first + k]) {
-            round_key(w->precision, keys, k);
+            round_key(w->precision, joint - r->affine, joint, keys, k);
             compose_key(w, j, first + k, keys, k);
             continue;
         }
@@ -271,7 +333,7 @@ static pelt_result put_tracks(const rig_work *w, pelt_model *model, size_t first
     const px_tight *r = w->r;
     px_bone_keys keys;
     uint32_t joint = model->skin.bone_joints[j], outer = r->affine ? joint - 1 : joint;
-    PX_TRY(make_keys(w, model->memory, first, F, j, &keys));
+    PX_TRY(make_keys(w, model->memory, first, F, j, joint, &keys));
     const struct {
         const float *values;
         pelt_path path;
@@ -318,6 +380,38 @@ static pelt_result put_motions(const rig_work *w, pelt_model *model, const pelt_
     return PELT_OK;
 }
 
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Bits of joints relative to those of the bone with the median arm: rounding a rotation or a scale moves points by as much as they are
+ * away from the pivot. Inner rotations turn scaled points. */
+static pelt_result set_joint_bits(const px_tight *r, pelt_model *model, const int8_t **out) {
+    size_t P = r->bone_count;
+    int8_t *bits = pelt_model_alloc(r->context, model, model->skeleton.joint_count, sizeof *bits);
+    double *arms = PX_ALLOC(r->context, double, P), *sorted = PX_ALLOC(r->context, double, P);
+    pelt_result result = bits && arms && sorted ? PELT_OK : PELT_ERROR_MEMORY;
+    if (result == PELT_OK) {
+        px_tight_arms(r, arms);
+        memcpy(sorted, arms, P * sizeof *sorted);
+        px_sort(sorted, P, sizeof *sorted, compare_doubles);
+    }
+    for (size_t j = 0; j < P && result == PELT_OK; j++) {
+        uint32_t joint = model->skin.bone_joints[j];
+        double ratio = arms[j] > 0 && sorted[P / 2] > 0 ? px_log2(arms[j] / sorted[P / 2]) : 0;
+        bits[joint] = (int8_t)nearbyint(px_fmin(px_fmax(ratio, -MAX_BITS), MAX_BITS));
+        if (r->affine) {
+            bits[joint - 1] = bits[joint];
+            bits[joint]++;
+        }
+    }
+    *out = bits;
+    px_free(r->context, arms);
+    px_free(r->context, sorted);
+    return result;
+}
+
 /* ---- Entry points ----------------------------------------------------------------------------------------- */
 
 static pelt_result begin(const px_tight *r, px_arena *scratch, rig_work *w) {
@@ -339,7 +433,7 @@ pelt_result px_tight_frames(px_tight *r) {
     return r->affine ? px_parallel(r->context, NULL, r->bone_count, 1, choose_frames, &w) : PELT_OK;
 }
 
-pelt_result px_tight_write(const px_tight *r, pelt_model *model) {
+pelt_result px_tight_write(const px_tight *r, pelt_model *model, const int8_t **joint_bits) {
     px_arena *scratch = px_arena_create(r->context);
     rig_work w;
     pelt_track *times = scratch ? PX_NEW(scratch, pelt_track, model->clip_count) : NULL;
@@ -352,6 +446,8 @@ pelt_result px_tight_write(const px_tight *r, pelt_model *model) {
         result = set_skeleton(&w, model);
     if (result == PELT_OK)
         result = put_motions(&w, model, times);
+    if (result == PELT_OK)
+        result = set_joint_bits(r, model, joint_bits);
     px_arena_destroy(scratch);
     return result == PELT_OK ? px_tight_write_vertices(r, model) : result;
 }

@@ -9,13 +9,13 @@
 
 #include <math.h>
 
-#define POLISH_ROUNDS 5u
+#define POLISH_ROUNDS 16u
 #define TIGHT_ROOM    0.93 /* share of max_error that exact numbers may take */
 #define TIGHT_THIN    0.85 /* share of it for removed key frames */
 #define KEY_STEP      0.35 /* first step of keys, as a share of max_error */
 #define RIGID_MAX     48   /* where more rigid bones would be needed, affine ones are tried instead */
 #define START_TRIES   8    /* precisions for the first file of a solution */
-#define LOST          1.06 /* a first file larger than the best by this factor is not searched further */
+#define LOST          1.15 /* a first file larger than the best by this factor is not searched further */
 
 /* A number of bones that was tried. */
 typedef struct tight_fit {
@@ -28,7 +28,8 @@ typedef struct tight_search {
     px_budget *b;
     uint32_t transforms; /* pelt_transforms: rigid or affine */
     px_tight clips;      /* for all fits */
-    px_precision start;  /* precision to begin with: the best of the last number of bones */
+    px_precision first;  /* precision to begin with at the first number of bones … */
+    px_precision start;  /* … and at this one: the keys of the best of the last number */
     tight_fit fits[2 * PX_LADDER_MAX];
     uint32_t fit_count;
 } tight_search;
@@ -162,21 +163,24 @@ static pelt_result first_tight_file(px_budget *b, const px_tight *fit, const pel
     return PELT_OK;
 }
 
-/* Changes the bits of one kind after another by one, in turn, while the file shrinks; of keys only, unless `thorough`. All are
- * lowered before any is raised: a kind lowered as far as it goes would leave no distance to the others. best->precision:
- * where to begin. */
-static pelt_result search_tight_file(px_budget *b, const px_tight *fit, const pelt_model *solution, bool thorough,
-                                     tight_file *best) {
-    size_t kinds = thorough ? PX_COUNT(tight_kinds) : TIGHT_KEY_KINDS, idle = 0;
+/* Changes the bits of one kind after another by one, in turn, while the file shrinks. All are lowered before any is raised: a kind lowered as
+ * far as it goes would leave no distance to the others. Keys come first: they have most of the bytes, and vertices that are finer
+ * than needed spare them some. All kinds follow where the file is smaller than the best. best->precision: where to begin. */
+static pelt_result search_tight_file(px_budget *b, const px_tight *fit, const pelt_model *solution, tight_file *best) {
+    static const size_t kinds[] = {TIGHT_KEY_KINDS, PX_COUNT(tight_kinds)};
     pelt_result result = first_tight_file(b, fit, solution, best);
-    if (b->best && (double)best->bytes > LOST * (double)b->best_trial.bytes)
-        kinds = 0;
-    for (size_t turn = 0; idle < kinds && turn < TIGHT_ROUNDS * kinds && best->model && result == PELT_OK; turn++) {
-        bool better;
-        result = try_bit(b, fit, solution, turn % kinds, -1, best, &better);
-        if (!better && thorough && turn >= kinds && result == PELT_OK)
-            result = try_bit(b, fit, solution, turn % kinds, 1, best, &better);
-        idle = better ? 0 : idle + 1;
+    double most = b->best ? (double)b->best_trial.bytes : INFINITY;
+    for (size_t phase = 0; phase < PX_COUNT(kinds) && result == PELT_OK && best->model; phase++) {
+        size_t count = kinds[phase], idle = 0;
+        if ((double)best->bytes > (phase == 0 ? LOST : 1) * most)
+            break;
+        for (size_t turn = 0; idle < count && turn < TIGHT_ROUNDS * count && result == PELT_OK; turn++) {
+            bool better;
+            result = try_bit(b, fit, solution, turn % count, -1, best, &better);
+            if (!better && phase > 0 && result == PELT_OK)
+                result = try_bit(b, fit, solution, turn % count, 1, best, &better);
+            idle = better ? 0 : idle + 1;
+        }
     }
     if (result != PELT_OK) {
         pelt_model_destroy(best->model);
@@ -197,6 +201,9 @@ static void take_file(tight_search *s, pelt_budget_trial trial, tight_file *file
     px_budget_record(b, &trial);
     *taken = px_budget_is_better(b, &trial, true);
     s->start = file->precision;
+    s->start.joint_bits = NULL; /* those of the solution */
+    s->start.bits[PX_PRECISION_POSITIONS] = s->first.bits[PX_PRECISION_POSITIONS];
+    s->start.bits[PX_PRECISION_WEIGHTS] = s->first.bits[PX_PRECISION_WEIGHTS];
     if (!*taken) {
         pelt_model_destroy(file->model);
         return;
@@ -217,13 +224,13 @@ static pelt_result try_tight_keys(tight_search *s, const px_tight *fit, pelt_mod
         tight_file file = {.precision = s->start};
         bool taken = false;
         PX_TRY(pelt_model_borrow(b->context, base, &solution));
-        pelt_result result = px_tight_write(fit, solution);
+        pelt_result result = px_tight_write(fit, solution, &file.precision.joint_bits);
         if (result == PELT_OK)
             result =
                 px_budget_thin(b, report, solution, pass == 0 ? 0 : TIGHT_THIN * b->desc.max_error, &trial.key_count);
         bool tried = result == PELT_OK && (pass == 0 || trial.key_count <= 0.95 * b->frame_count);
         if (tried)
-            result = search_tight_file(b, fit, solution, pass == 0 && !b->best, &file);
+            result = search_tight_file(b, fit, solution, &file);
         if (tried && result == PELT_OK && file.model) {
             *least = *least == 0 || file.bytes < *least ? file.bytes : *least;
             take_file(s, trial, &file, solution, base, &taken);
@@ -336,8 +343,9 @@ static pelt_result search_kind(tight_search *s, uint32_t most) {
     const tight_fit *fit;
     for (int n = 0; n < PX_PRECISION_KINDS; n++)
         s->start.bits[n] = (uint8_t)bits_of(b, KEY_STEP * b->desc.max_error);
-    s->start.bits[PX_PRECISION_POSITIONS] = (uint8_t)bits_of(b, 0.5 * b->desc.max_error);
-    s->start.bits[PX_PRECISION_WEIGHTS] = 8; /* few bytes; fewer bits would need finer keys */
+    s->start.bits[PX_PRECISION_POSITIONS] = (uint8_t)bits_of(b, 0.25 * b->desc.max_error);
+    s->start.bits[PX_PRECISION_WEIGHTS] = 10; /* few bytes; fewer bits would need finer keys */
+    s->first = s->start;
     PX_TRY(find_fewest(s, ladder, count, most, &rung));
     uint64_t last = UINT64_MAX;
     for (uint32_t n = rung; n < count; n++) {

@@ -110,8 +110,7 @@ static pelt_result count_costs(void *user, size_t first, size_t count, size_t bl
     return PELT_OK;
 }
 
-static void measure_arms(const joining *s) {
-    const px_tight *r = s->r;
+void px_tight_arms(const px_tight *r, double *arms) {
     for (size_t j = 0; j < r->bone_count; j++) {
         double mass = 0, sum = 0;
         for (size_t e = 0; e < PX_TIGHT_INFLUENCES * (size_t)r->point_count; e++)
@@ -123,7 +122,7 @@ static void measure_arms(const joining *s) {
                     sum += w * arm * arm;
                 }
             }
-        s->arms[j] = mass > 0 ? sqrt(sum / mass) : 0;
+        arms[j] = mass > 0 ? sqrt(sum / mass) : 0;
     }
 }
 
@@ -165,7 +164,7 @@ pelt_result px_tight_join(px_tight *r, double step) {
                   (s.costs = PX_NEW(scratch, double, (P + 1) * P));
     pelt_result result = enough ? PELT_OK : PELT_ERROR_MEMORY;
     if (result == PELT_OK) {
-        measure_arms(&s);
+        px_tight_arms(r, s.arms);
         result = px_parallel(r->context, NULL, P, 4, invert_bones, &s);
     }
     if (result == PELT_OK)

@@ -13,9 +13,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define K        PX_TIGHT_INFLUENCES
-#define BLOCK    1024u
-#define GRID_MAX 8388600 /* largest coordinate: 24 bits with sign */
+#define K            PX_TIGHT_INFLUENCES
+#define BLOCK        1024u
+#define REFINE_SHARE 0.8 /* of the bound: points farther off are solved again for the bones as they are in the file */
+#define REPAIR_MAX   1.5 /* times the bound: points farther off are given up */
+#define REPAIR_TURNS 48
+#define GRID_MAX     8388600 /* largest coordinate: 24 bits with sign */
 
 /* A vertex as it is stored. */
 typedef struct code {
@@ -334,6 +337,39 @@ static code make_code(const block_work *w, const uint16_t *bones, const double *
     return c;
 }
 
+/* Steps to the neighbour with the least distance, over coordinates and pairs of weights, until the bound is kept or no neighbour is nearer. */
+static void repair(const block_work *w, const code *before, choice *out) {
+    for (int turn = 0; turn < REPAIR_TURNS && out->distance > w->job->grid->bound; turn++) {
+        code best = out->best;
+        double least = out->distance;
+        for (size_t n = 0; n < 6 + K * K; n++) {
+            code next = out->best;
+            size_t from = n < 6 ? 0 : (n - 6) / K, to = n < 6 ? 0 : (n - 6) % K;
+            if (n < 6)
+                next.place[n / 2] += n % 2 ? 1 : -1;
+            else if (from == to || next.weights[from] <= 1 || next.weights[to] == 0)
+                continue;
+            else {
+                next.weights[from]--;
+                next.weights[to]++;
+            }
+            if (n == 0 || n >= 6)
+                blend(w, &next);
+            double tried = distance_at(w, next.place);
+            if (tried < least) {
+                least = tried;
+                best = next;
+            }
+        }
+        if (!(least < out->distance))
+            return;
+        out->best = best;
+        out->distance = least;
+    }
+    out->keeps = out->distance <= w->job->grid->bound;
+    out->cost = weight_cost(&out->best, before) + position_cost(&out->best, before);
+}
+
 static choice choose(const block_work *w, size_t i, const code *before, bool first) {
     const px_tight *r = w->job->r;
     double rest[3], weights[K];
@@ -369,6 +405,8 @@ static choice choose(const block_work *w, size_t i, const code *before, bool fir
         if (count > 1)
             solve_weights(w, bones, count - 1, rest, weights);
     }
+    if (!out.keeps && out.distance < REPAIR_MAX * w->job->grid->bound)
+        repair(w, before, &out);
     return out;
 }
 
@@ -424,12 +462,35 @@ static pelt_result read_matrices(const px_tight *r, const pelt_model *model, con
     return enough ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
+/* Solves for points that rounded bones leave far off. */
+static pelt_result refine(px_tight *r, const float *matrices, double enough) {
+    size_t P = r->bone_count, F = r->frame_count;
+    px_tight rounded = *r; /* with the vertices of r */
+    rounded.poses = PX_ALLOC(r->context, double, 12 * P * F);
+    for (size_t j = 0; j < P && rounded.poses; j++)
+        for (size_t k = 0; k < F; k++) {
+            double *pose = rounded.poses + 12 * (k * P + j);
+            const float *m = matrices + 12 * (j * F + k);
+            const double *g = r->pivots + 3 * j;
+            for (size_t x = 0; x < 3; x++) {
+                for (size_t c = 0; c < 3; c++)
+                    pose[3 * x + c] = (double)m[4 * x + c];
+                pose[9 + x] = px_dot3d(pose + 3 * x, g) + (double)m[4 * x + 3];
+            }
+        }
+    pelt_result result = rounded.poses ? px_tight_refine(&rounded, enough) : PELT_ERROR_MEMORY;
+    px_free(r->context, rounded.poses);
+    return result;
+}
+
 pelt_result px_tight_vertices(px_tight *r, const pelt_model *model, const pelt_model *written,
                               const px_vertex_grid *grid, double *distance) {
     float *matrices = PX_ALLOC(r->context, float, 12 * (size_t)r->bone_count * r->frame_count);
     vertex_job job = {
         .r = r, .grid = grid, .matrices = matrices, .point_most = PX_ALLOC(r->context, double, r->point_count)};
     pelt_result result = matrices && job.point_most ? read_matrices(r, model, written, matrices) : PELT_ERROR_MEMORY;
+    if (result == PELT_OK)
+        result = refine(r, matrices, REFINE_SHARE * grid->bound);
     if (result == PELT_OK)
         result = px_parallel(r->context, NULL, r->point_count, BLOCK, choose_block, &job);
     *distance = 0;

@@ -61,6 +61,7 @@ typedef struct compressor {
     bool *done;        /* [accessor] already encoded */
     uint32_t *owners;  /* [accessor] accessor of positions of its vertices, or PELT_NONE */
     vertex_set **sets; /* [accessor] of positions; NULL for others */
+    uint32_t *joints;  /* [accessor] joint whose rotations or scales it holds, or PELT_NONE */
     stream streams[STREAM_MAX];
     uint32_t stream_count;
     uint32_t fallback; /* index of the buffer without data that views refer to */
@@ -160,6 +161,11 @@ static void assign_animation(compressor *c, const px_json *animation) {
             if (strcmp(path, paths[p].path) == 0)
                 what = paths[p].what;
         assign(c, px_json_get(sampler, "output"), what);
+        uint32_t a = index_of(px_json_get(sampler, "output")),
+                 node = index_of(px_json_get(px_json_get(channel, "target"), "node"));
+        for (uint32_t j = 0; c->precision->joint_bits && j < c->w->model->skeleton.joint_count; j++)
+            if (c->w->joint_indices[j] == node && a < c->doc.accessors.count)
+                c->joints[a] = j;
     }
 }
 
@@ -482,10 +488,16 @@ static pelt_result put_normals(compressor *c, uint32_t index) {
     return c->w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
+/* Bits of an accessor of rotations or scales. */
+static int joint_bits(const compressor *c, px_precision_kind kind, uint32_t index) {
+    return c->joints[index] == PELT_NONE ? c->precision->bits[kind]
+                                         : px_precision_joint_bits(c->precision, kind, c->joints[index]);
+}
+
 static pelt_result put_rotations(compressor *c, uint32_t index) {
     px_gltf_accessor a;
     float *values;
-    int bits = c->precision->bits[PX_PRECISION_ROTATIONS];
+    int bits = joint_bits(c, PX_PRECISION_ROTATIONS, index);
     PX_TRY(read_floats(c, index, &a, &values));
     if (bits > 16 || a.width != 4)
         return put_kept(c, index);
@@ -652,7 +664,7 @@ static pelt_result put_accessor(compressor *c, uint32_t index) {
     case ROLE_ROTATION:
         return put_rotations(c, index);
     case ROLE_SCALE:
-        return put_grid(c, index, -bits[PX_PRECISION_SCALES]);
+        return put_grid(c, index, -joint_bits(c, PX_PRECISION_SCALES, index));
     case ROLE_MORPH_WEIGHT:
         return put_grid(c, index, -bits[PX_PRECISION_MORPH_WEIGHTS]);
     default:
@@ -684,14 +696,16 @@ static pelt_result open_document(compressor *c) {
     c->done = PX_NEW(w->arena, bool, c->doc.accessors.count);
     c->owners = PX_NEW(w->arena, uint32_t, c->doc.accessors.count);
     c->sets = PX_NEW(w->arena, vertex_set *, c->doc.accessors.count);
+    c->joints = PX_NEW(w->arena, uint32_t, c->doc.accessors.count);
     uint8_t *plain = px_arena_alloc(w->arena, w->data.size, 1); /* w->data grows while it is read */
-    if (!c->doc.buffers || !c->doc.decoded || !c->roles || !c->done || !c->owners || !c->sets || !plain)
+    if (!c->doc.buffers || !c->doc.decoded || !c->roles || !c->done || !c->owners || !c->sets || !c->joints || !plain)
         return PELT_ERROR_MEMORY;
     for (uint32_t b = 0; b < w->new_buffer; b++)
         c->doc.buffers[b] = w->source->buffers[b];
     memcpy(plain, w->data.data ? w->data.data : "", w->data.size);
     c->doc.buffers[w->new_buffer] = (px_gltf_buffer){plain, w->data.size};
     memset(c->owners, 0xFF, c->doc.accessors.count * sizeof *c->owners);
+    memset(c->joints, 0xFF, c->doc.accessors.count * sizeof *c->joints);
     return PELT_OK;
 }
 

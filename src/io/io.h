@@ -88,7 +88,17 @@ typedef struct px_precision {
     int exponent;                     /* the size of the model is below 2^exponent */
     uint8_t bits[PX_PRECISION_KINDS]; /* PX_PRECISION_MIN to PX_PRECISION_EXACT */
     bool keep_order;                  /* do not sort triangles and vertices */
+    const int8_t *joint_bits;         /* [joint] added to the bits of its rotations and scales; NULL: none */
 } px_precision;
+
+/* Bits of rotations or scales of a joint. Exact ones stay exact. */
+static inline int px_precision_joint_bits(const px_precision *precision, px_precision_kind kind, size_t joint) {
+    int most = kind == PX_PRECISION_ROTATIONS ? 16 : 22, bits = precision->bits[kind];
+    if (!precision->joint_bits || bits > most)
+        return bits;
+    bits += precision->joint_bits[joint];
+    return bits < PX_PRECISION_MIN ? PX_PRECISION_MIN : bits > most ? most : bits;
+}
 
 typedef struct px_write {
     pelt_context *context;
