@@ -46,6 +46,15 @@ static versions versions_here(void) {
     return v;
 }
 
+static void begin(test_context *test, uint32_t influences, pelt_model **model, pelt_decomposer **d) {
+    test_begin(test, 1);
+    test_ok(test, scene_find("cloth")->make(test->context, &(scene_desc){400, 40, 1}, model));
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.bones = 9;
+    desc.influences = influences;
+    test_ok(test, pelt_decomposer_create(test->context, *model, &desc, d));
+}
+
 static void versions_agree(void **state) {
     (void)state;
     versions v = versions_here();
@@ -54,14 +63,9 @@ static void versions_agree(void **state) {
     for (uint32_t influences = 1; influences <= 8; influences += influences == 1 ? 3 : 4)
         for (int search = 0; search < 3; search++) { /* 2: of more sets of bones */
             test_context test;
-            test_begin(&test, 1);
             pelt_model *model;
-            test_ok(&test, scene_find("cloth")->make(test.context, &(scene_desc){400, 40, 1}, &model));
-            pelt_decompose_desc desc = pelt_decompose_desc_default();
-            desc.bones = 9;
-            desc.influences = influences;
             pelt_decomposer *d;
-            test_ok(&test, pelt_decomposer_create(test.context, model, &desc, &d));
+            begin(&test, influences, &model, &d);
             px_fit *fit = &d->fit;
             size_t P = fit->bone_count, N = fit->vertex_count, K = fit->influence_count, n = 4 * P;
             uint32_t *influences_of = PX_NEW(fit->arena, uint32_t, N * K),
@@ -110,13 +114,9 @@ static void versions_agree(void **state) {
 static void wide_search_lowers_large_residuals(void **state) {
     (void)state;
     test_context test;
-    test_begin(&test, 1);
     pelt_model *model;
-    test_ok(&test, scene_find("cloth")->make(test.context, &(scene_desc){400, 40, 1}, &model));
-    pelt_decompose_desc desc = pelt_decompose_desc_default();
-    desc.bones = 9;
     pelt_decomposer *d;
-    test_ok(&test, pelt_decomposer_create(test.context, model, &desc, &d));
+    begin(&test, 4, &model, &d);
     px_fit *fit = &d->fit;
     size_t N = fit->vertex_count, large = 0, lower = 0;
     double *plain = PX_NEW(fit->arena, double, N), *before = PX_NEW(fit->arena, double, N);
