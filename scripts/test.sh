@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
 # test.sh [--all]: every test.
 #
-#   dev-gcc    gcc, optimised; must build without warnings: the tests of the library (test_*) and the fuzz corpora
-#   dev-clang  clang, optimised; must build without warnings: all other tests, that is those of the program, the documentation, the page
-#              in a browser, other readers of our files, the installed package, the quick parts of gauntlet and interop
-#   asan       clang, address and undefined-behaviour sanitizers: the tests of the library without long ones, tests of the program that
-#              read broken or unusual input (INPUT_TESTS in tests/cli.cmake), fuzz corpora, broken files
+#   studio     the page with the library as WebAssembly, where emscripten is installed, for the browser tests
+#   dev-gcc    gcc, optimised; must build without warnings: every test, that is those of the library and the program, fuzz corpora, the
+#              documentation, the page in a browser, other readers of our files, the installed package, the quick parts of gauntlet and
+#              interop
+#   asan       clang, which must build without warnings, with its address and undefined-behaviour sanitizers: the tests of the library
+#              without long ones, tests of the program that read broken or unusual input (INPUT_TESTS in tests/cli.cmake), fuzz corpora,
+#              broken files
 #   tsan       clang, thread sanitizer: tests that together enter every parallel loop (THREAD_TESTS in tests/unit.cmake), without long ones
-#   studio     the page with the library as WebAssembly, where emscripten is installed; browser tests of dev-clang open it
 #   platforms  the program for each platform whose tools are installed, and the bytes of a few small results (scripts/platforms.sh --smoke)
 #
-# Parts overlap: while the tests of one part wait for other programs, or the last of them run alone, the next builds are made at low
-# priority; the platforms run beside the sanitizers' tests. The times of the summary are how long each part was waited for.
+# Parts overlap: the studio is built beside dev-gcc; while tests wait for other programs, or the last of them run alone, the next builds are
+# made at low priority; the platforms run beside the sanitizers' tests. The times of the summary are how long each part was waited for.
 #
-# Each build counts as one test. Real data is used by dev-gcc and dev-clang only; under sanitizers it would only take long. Long tests
+# Each build counts as one test. Real data is used by dev-gcc only; under sanitizers it would only take long. Long tests
 # (test_long in tests/support.h) are left out under sanitizers for the same reason.
 #
 # --all adds what is slow or needs other programs: the tests of the library with gcov (at least 85 % of the lines of src/ must have run),
@@ -91,15 +92,14 @@ without_avx() {
     tests/same_bytes.sh "${programs[@]}" qemu-x86_64-static -cpu Nehalem
 }
 
-build dev-gcc && {
-    ahead nice -n 19 scripts/build.sh dev-clang
-    run dev-gcc -R '^(test_|replay_)'
-}
-one "studio: build" scripts/studio.sh # for the browser tests
-wait
-build dev-clang && { # which was built ahead; or it fails again
+mkdir -p build
+ahead nice -n 19 scripts/studio.sh
+build dev-gcc
+built=$?
+one "studio: build" finished
+[ $built -ne 0 ] || {
     ahead nice -n 19 scripts/build.sh asan tsan:thread_tests
-    run dev-clang
+    run dev-gcc
 }
 wait
 ahead scripts/platforms.sh --smoke

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.skipif("PELT_SHORT" in os.environ, reason="long under sanitizers; other tests make the same calls")
 EXAMPLES = pathlib.Path(__file__).parents[1] / "examples"
 
 
