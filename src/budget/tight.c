@@ -659,16 +659,16 @@ pelt_result px_tight_polish(px_tight *r, uint32_t rounds, double bound) {
     polish p = {.r = r, .power = 2, .largest = 1};
     p.frame_most = PX_NEW(r->arena, double, r->frame_count);
     p.point_most = PX_NEW(r->arena, double, r->point_count);
+    size_t numbers = 12 * (size_t)r->bone_count * r->frame_count;
     if (r->affine) {
         p.masses = PX_NEW(r->arena, double, 16 * (size_t)r->bone_count);
-        p.means = PX_NEW(r->arena, double, 12 * (size_t)r->bone_count * r->frame_count);
+        p.means = PX_NEW(r->arena, double, numbers);
+        p.first = PX_NEW(r->arena, double, numbers);
     }
-    if (r->affine)
-        p.first = PX_NEW(r->arena, double, 12 * (size_t)r->bone_count * r->frame_count);
-    if (p.first)
-        memcpy(p.first, r->poses, 12 * (size_t)r->bone_count * r->frame_count * sizeof *p.first);
-    if (!p.frame_most || !p.point_most || (r->affine && (!p.masses || !p.means)))
+    if (!p.frame_most || !p.point_most || (r->affine && (!p.masses || !p.means || !p.first)))
         return PELT_ERROR_MEMORY;
+    if (r->affine)
+        memcpy(p.first, r->poses, numbers * sizeof *p.first);
     for (uint32_t round = 0; round <= rounds; round++) {
         p.power = round < PX_COUNT(powers) ? powers[round] : powers[PX_COUNT(powers) - 1];
         p.exchange = round > 0 && round <= EXCHANGE_ROUNDS;
